@@ -178,17 +178,43 @@ def pages_fit_a_screen_of_390_pixels_in_light_and_dark_mode():
         run = s.submit(yaml=f"name: {long}\ntasks: {{{long}b: {{run: 'echo {long}{long}{long}; exit 1'}}}}\n")
         s.submit(function="f", queue="a" * 64)
         s.wait(run)
+        for text in ("text", "other text"):
+            source = f"name: {long}\nparams: {{{long}: {{type: string, default: '{long}', description: {long}}}}}\non: {{schedule: {{cron: '0 3 * * *'}}}}\ntasks: {{{long}b: {{run: 'echo {text}'}}}}\n"
+            s.ask("PUT", f"/v1/workflows/{long}", source.encode(), headers={"Content-Type": "application/yaml"}).expect(200)
+        applied = s.submit(workflow=long)
+        s.wait(applied)
+        for hook in ({"url": f"https://chat.example/{long}/{long}", "workflow": long}, {}):
+            s.post("/v1/hooks", {"name": long[:90] + ("out" if hook else "in"), **hook}).expect(201)
+        s.db.token(long[:90], "work", "--queue", "b" * 64)
+
+        def fits(what):
+            width = page.js("return Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll('dialog')].flatMap((d) => [d.getBoundingClientRect().right, d.scrollWidth]))")
+            wide = "return [...document.querySelectorAll('main *, dialog *')].filter((e) => e.getBoundingClientRect().right > 391).map((e) => e.outerHTML.slice(0, 200)).slice(-3)"
+            assert width <= 390, (what, width, page.js(wide))
+            assert page.unnamed_controls() == [], what
+
         page.open("/").sees(long)
         for scheme in ("light", "dark"):
             page.resize(390, scheme=scheme)
-            for path in ("/", f"/runs/{run}", f"/runs/{run}?tab=events", f"/runs/{run}?tab=data", f"/runs/{run}?diff={run}", f"/workflows/{long}", "/workflows", "/queues", "/workers", "/schedules", "/events", "/system"):
+            for path in ("/", f"/runs/{run}", f"/runs/{run}?tab=events", f"/runs/{run}?tab=data", f"/runs/{run}?tab=attempts", f"/runs/{applied}?tab=definition&task={applied}", f"/runs/{run}?diff={run}", f"/workflows/{long}",
+                         f"/workflows/{long}?view=definition", f"/workflows/{long}?view=versions", "/workflows", "/workflows?new=true", "/queues", "/workers", "/schedules", "/events", "/system"):
                 page.open(path, token=None)
                 page.one("h1")
-                page.until(lambda: page.all(".list tr, .trow, .empty, .first, .diff-side, .card"), "content")
-                width = page.js("return document.documentElement.scrollWidth")
-                assert width <= 390, (path, width)
-                assert page.unnamed_controls() == [], path
+                page.until(lambda: page.all(".list tr, .trow, .empty, .first, .diff-side, .card, .version .code-line, .editor"), "content")
+                if path == "/system":
+                    page.until(lambda: page.all(".hooks tr") and page.all(".tokens tr"), "webhooks and tokens")
+                fits(path)
                 assert len(page.all("h1")) == 1 and page.all("main") and page.all("nav[aria-label]"), path
+            page.open(f"/runs/{run}", token=None).click("button", "History")
+            page.sees("event", ".history .moment")
+            fits("the history")
+            for path, button in (
+                ("/", "New run"), ("/?status=failed", "All matching"), (f"/runs/{applied}", "Rerun"), (f"/workflows/{long}", "Run"), (f"/workflows/{long}", "Delete"), (f"/workflows/{long}?view=definition", "Pause"),
+                ("/queues", "Pause"), ("/queues", "Limit"), ("/system", "New token"), ("/system", "New webhook"), ("/system", "Revoke"),
+            ):
+                page.open(path, token=None).click("main button", button)
+                page.one("dialog[open] h1")
+                fits((path, button))
             dark = page.js("return getComputedStyle(document.body).backgroundColor")
             assert (dark == "rgb(15, 18, 22)") == (scheme == "dark"), dark
 
