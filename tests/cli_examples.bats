@@ -180,3 +180,56 @@ has_failed() { [[ $(pawl --db "$db" show "$1" --json) == *'"status":"failed"'* ]
 	echo "$output"
 	[ "$status" = 0 ]
 }
+
+# Runs the workflow nightly, whose error has characters that mean something to a chat and to JSON, and what follows it.
+nightly_fails() {
+	cat >nightly.flow.yaml <<-'END'
+		name: nightly
+		outputs: {sum: "${{ tasks.load.outputs.sum }}"}
+		tasks: {load: {run: 'echo sum=1 >>"$PAWL_OUTPUT"; exit 3'}}
+	END
+	pawl --db "$db" apply nightly.flow.yaml
+	pawl --db "$db" submit nightly
+	PATH=$PWD/bin:$PATH timeout 300 pawl --db "$db" worker --drain
+}
+
+# A program that keeps its arguments and its input.
+recorder() { # name
+	mkdir -p bin
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >%s.args\ncat >%s.stdin\n[ ! -e /dev/fd/3 ] || cat /dev/fd/3 >%s.config\n' \
+		"$PWD/$1" "$PWD/$1" "$PWD/$1" >"bin/$1"
+	chmod +x "bin/$1"
+}
+
+@test "notify-slack: failed run is reported to a chat whose address is in no argument" {
+	recorder curl
+	export SLACK_URL=https://chat.example/hooks/T0/s3cret
+	pawl --db "$db" apply "$(cd "$BATS_TEST_DIRNAME/../examples" && pwd)/notify-slack.flow.yaml"
+	nightly_fails
+	pawl --db "$db" ls
+	[ "$(cat curl.config)" = 'url = "https://chat.example/hooks/T0/s3cret"' ]
+	[[ $(cat curl.args) != *s3cret* ]]
+	[ "$(jq -r .text curl.stdin)" = '*nightly* failed: load failed: exited with code 3
+`pawl why 1` explains it.' ]
+
+	# what an error contains is neither a command of the chat nor the end of the message
+	pawl --db "$db" submit notify-slack --param 'error=<!channel> & "x"'
+	PATH=$PWD/bin:$PATH timeout 300 pawl --db "$db" worker --drain
+	[[ $(jq -r .text curl.stdin) == '*nightly* failed: &lt;!channel&gt; &amp; "x"'* ]]
+	[[ $(pawl --db "$db" ls --all --json) != *s3cret* ]]
+	verified 6
+}
+
+@test "notify-mail: failed run is reported by mail" {
+	recorder sendmail
+	pawl --db "$db" apply "$(cd "$BATS_TEST_DIRNAME/../examples" && pwd)/notify-mail.flow.yaml"
+	nightly_fails
+	[ "$(cat sendmail.args)" = "$(printf '%s\n' -t -i)" ]
+	[ "$(sed '/^$/q' sendmail.stdin)" = 'To: root
+Subject: nightly failed: run 1
+MIME-Version: 1.0
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: 8bit' ]
+	grep -Fx 'load failed: exited with code 3' sendmail.stdin
+	verified 4
+}
