@@ -87,6 +87,10 @@ class House:
     def guarded(self):
         return [o for o in self.operations if o.scope]
 
+    def everything(self):
+        """All operations, also those that need no token, and the pages, which the document lacks."""
+        return self.operations + [Operation("get", path, {"operationId": f"page {path}"}, None) for path in ("/", "/runs/1")]
+
     @contextlib.contextmanager
     def unchanged(self):
         """No row of the database is added, removed or changed."""
@@ -239,7 +243,8 @@ def request_whose_host_header_names_an_unknown_host_is_refused():
         h = House(s)
         with h.unchanged():
             for host in ("evil.example", "pawl.example.evil.example", "localhost.evil.example", f"evil.example:{s.port}", "127.0.0.1.evil.example", "", "[::1", "[::1]x", "localhost:x", "127.0.0.1@evil.example"):
-                h.check_refused(421, token=s.token, headers={"Host": host})
+                h.check_refused(421, h.everything(), token=s.token, headers={"Host": host})
+                h.check_refused(421, h.everything(), headers={"Host": host})
         for host in ("pawl.example", "PAWL.example:443", "localhost", f"127.0.0.1:{s.port}", "[::1]:80"):
             s.get("/v1/identity", headers={"Host": host}).expect(200)
 
@@ -261,9 +266,15 @@ def request_that_a_page_of_another_site_caused_is_refused():
                 {"Origin": f"http://127.0.0.1:{s.port + 1}"},
                 {"Origin": f"{own}.evil.example"},
             ):
-                h.check_refused(403, token=s.token, headers=headers)
+                opens = lambda o: "Sec-Fetch-Mode" in headers and o.method == "GET" and not o.scope
+                refused = [o for o in h.everything() if not opens(o)]
+                h.check_refused(403, refused, token=s.token, headers=headers)
                 cookie = {"Cookie": f"pawl={s.token}", "X-Pawl-Request": "1", **headers}
-                h.check_refused(403, headers=cookie)
+                h.check_refused(403, refused, headers=cookie)
+                for o in h.everything():
+                    if opens(o):  # a link on another site may open a page, which then asks for its data itself
+                        status, _, body = o.ask(s, token=s.token, headers=headers)
+                        assert status == 200, (o.id, status, body[:300])
         s.get("/v1/identity", headers={"Origin": own, "Sec-Fetch-Site": "same-origin"}).expect(200)
 
 
