@@ -392,7 +392,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
          "1:33: there is no key \"tusk\" in a route; did you mean \"task\"?\n"
          "1:82: dispatch.routes.executor: there is no executor \"zzz\"; add it to executors"},
         {"executors: {gpu: {slots: 1}}",
-         "1:13: executors.gpu needs a type: process, container, function or custom"},
+         "1:13: executors.gpu needs a type: process, container or custom"},
         {"executors: {gpu: {type: proces}}",
          "1:25: executors.gpu.type: process, container, "
          "function or custom is expected, not 'proces'; did you mean "

@@ -296,7 +296,7 @@ TEST(cancel_that_a_killed_shim_had_not_enforced_reaches_the_next_shim)
     stage_end(&g);
 }
 
-/* On PostgreSQL another host may take over once the lease has not been renewed for long. */
+/* On PostgreSQL another host may take over once the lease has not been renewed for a long time. */
 TEST(resumed_container_whose_lease_is_not_renewed_is_ended_by_its_shim)
 {
     struct spec spec = stubborn_command();

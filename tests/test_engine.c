@@ -172,7 +172,7 @@ TEST(running_function_with_an_expired_lease_is_adopted_by_its_own_worker)
 
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running) && strstr(history(s, id), "started"));
-    kit_lose_lease(s); /* as if the worker had been stopped for long */
+    kit_lose_lease(s); /* as if the worker had been stopped for a long time */
     KIT_UNTIL(&k, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
     kit_cancel(&k, s, id);

@@ -74,8 +74,8 @@ TEST(horizontal_ascii_edge_leaves_crossed_vertical_edges_visible)
         "  *-'-'    g\n");
 }
 
-/* Unrelated tasks below each other in one column would look like a chain. */
-TEST(unrelated_tasks_are_drawn_in_different_ascii_columns)
+/* Unrelated tasks directly below each other in one column would look like a chain. */
+TEST(unrelated_tasks_on_adjacent_lines_are_drawn_in_different_ascii_columns)
 {
     check("tasks: {a: x, b: x, c: x}", GRAPH_FORMAT_ASCII,
           "f: 3 tasks\n"

@@ -266,7 +266,7 @@ def server_stops_in_time_though_the_database_is_away():
 
 
 @test
-def file_that_another_process_keeps_locked_gets_503_and_reads_continue():
+def writes_get_503_and_reads_continue_while_another_process_locks_the_database_file():
     if os.environ.get("PAWL_TEST_DB", "sqlite") != "sqlite":
         raise Skip("rows are locked, not the database")
     db = Database()

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The code for an answer of something between the library and this program: the server's own
- * checks, or a proxy. */
+/* The error code for a problem without a code of the library: it came from the server's own checks,
+ * or from a proxy. */
 static enum error_code code_of_status(long status)
 {
     switch (status) {

@@ -106,7 +106,7 @@ static enum MHD_Result send_answer(struct request *r)
     add_headers(r, m);
     sent = MHD_queue_response(r->connection, r->status, m);
     MHD_destroy_response(m);
-    if (r->stream) /* a stream may stay open for long, and no longer reads its request */
+    if (r->stream) /* a stream may stay open for minutes, and no longer reads its request */
         arena_release(&r->arena);
     r->stream = NULL;
     return sent;

@@ -116,8 +116,9 @@ struct next_due {
 /* Reads the next due times, outside a turn. */
 MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *err);
 
-/* Limits on stored values. They are checked when a value is submitted, so that a later turn can't
- * fail because of it. */
+/* Limits on stored values, checked before a value is stored: one that is too large is refused, or
+ * fails its execution, and never the turn. Errors are cut, and retry delays lowered, to the limit.
+ */
 #define STORE_MAX_INPUT  (1024 * 1024)
 #define STORE_MAX_SPEC   (1024 * 1024)
 #define STORE_MAX_RESULT (1024 * 1024)

@@ -114,7 +114,7 @@ static void read_executor(struct reader *r, const char *key, const struct yaml *
         keys_walk(&config_executor_keys, "", check_type, &(struct type_check){r, x, value});
         derive_values(r, x, value);
     } else if (!yaml_get(value, "type")) {
-        yaml_error(r->doc, at, "%s needs a type: process, container, function or custom", what);
+        yaml_error(r->doc, at, "%s needs a type: process, container or custom", what);
     }
 }
 

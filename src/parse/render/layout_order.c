@@ -302,7 +302,8 @@ static void polish_order(struct search *s, uint32_t rounds)
 /* ---- the first order ---- */
 
 /* Fills the layers in the order in which a depth-first search from the top (or bottom) finds the
- * vertices, so that branches are side by side, and boxes are in the order of the input. */
+ * vertices, so that branches are side by side. The search visits boxes in the order of the input,
+ * or in the opposite order. */
 static void find_first_order(struct search *s, bool down, bool reverse)
 {
     struct part *p = s->p;

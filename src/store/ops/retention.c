@@ -171,7 +171,7 @@ static int delete_batch(struct turn *t, const struct retention_batch *d, struct 
     return db_flush(t->db, err);
 }
 
-/* Deletes the rows of workers that have been silent for long, and merges the counters of all
+/* Deletes the rows of workers that have been silent for a long time, and merges the counters of all
  * workers that are gone. Their hosts stay stored as long as events may name these workers. */
 static int delete_silent_workers(struct turn *t, int64_t silent_since, bool *more, struct err *err)
 {
