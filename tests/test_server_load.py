@@ -27,6 +27,11 @@ def resident_kb(server):
         return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
 
 
+def private_kb(server):
+    with open(f"/proc/{server.process.pid}/smaps_rollup") as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith("Private_"))
+
+
 def cpu_seconds(server):
     with open(f"/proc/{server.process.pid}/stat") as f:
         fields = f.read().rsplit(")", 1)[1].split()
@@ -88,6 +93,36 @@ def ten_thousand_connections_of_all_kinds_leave_the_server_usable():
         until(lambda: descriptors(s) <= before + 20)
         s.submit(function="h")
         keeper.close()
+
+
+@test
+def idle_streams_hold_little_memory_before_and_after_long_messages():
+    if os.environ.get("PAWL_TEST_SERVER_BUILD"):
+        raise Skip("a sanitizer needs memory of its own")
+    count, jobs = 800, 40
+    raise_descriptor_limit(count + 200)
+    with serving() as s:
+        live(s).close()
+        before = private_kb(s)
+        streams = [connect(s, head(s, "/v1/stream?topics=events", "Last-Event-ID: 0")) for _ in range(count)]
+        keeper = live(s)
+        for c in streams:
+            assert c.recv(15) == b"HTTP/1.1 200 OK"
+
+        def each():
+            return (private_kb(s) - before) / count
+
+        until(lambda: each() < 10)  # libmicrohttpd alone takes 13 kB
+        s.post("/v1/executions", [{"function": "f"}] * jobs).expect(201)
+        keeper.numbers(jobs)
+        last = f'"sequence_num":{keeper.id}'.encode()
+        for c in streams:
+            received = b""
+            while last not in received:
+                received = received[-100:] + c.recv(1 << 16)
+        until(lambda: each() < 10)
+        for c in [*streams, keeper]:
+            c.close()
 
 
 @test

@@ -20,13 +20,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define TOPICS_MAX 8
 #define EVENTS_MAX 200 /* at most this many events in one message */
 #define LIFE_US                                                                                \
     (15 * 60 * 1000000LL) /* µs; a stream ends after that: the client connects again, and its \
                              token is checked again */
-#define BLOCK 512         /* bytes that each stream keeps for what it sends */
+#define BLOCK       512   /* bytes that each stream keeps for what it sends */
+#define DIRTY_BYTES 2048  /* a shorter part of a message makes no page dirty that is not in use */
 
 struct topic {
     const char *name;
@@ -47,6 +50,7 @@ struct stream {
     int64_t last;        /* number of the last event that the sent messages cover */
     unsigned generation; /* value of watch.generation at the last resync */
     bool suspended, ended;
+    bool dirty;      /* pages of libmicrohttpd's buffer were written since release_pages() */
     bool news, tick; /* news: the stream may send events; tick: it must send something */
     int64_t until;
     struct buf out;
@@ -125,6 +129,28 @@ static void compose(struct stream *s)
 
 /* ---- bytes ---- */
 
+/* Returns the whole pages of a buffer to the system: its content is lost, but not its addresses. */
+static void release_pages(char *buffer, size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), gap = -(uintptr_t)buffer % page;
+
+    if (size >= gap + page)
+        madvise(buffer + gap, (size - gap) / page * page, MADV_DONTNEED);
+}
+
+/* Called when nothing is to be sent. libmicrohttpd has written zeros to all of its buffer, and a
+ * long message stays in it: an idle stream gives this memory back. */
+static void suspend(struct stream *s, char *buffer, size_t size)
+{
+    buf_release(&s->out);
+    s->out_at = 0;
+    if (s->dirty)
+        release_pages(buffer, size);
+    s->dirty = false;
+    s->suspended = true;
+    MHD_suspend_connection(s->connection);
+}
+
 static ssize_t read_stream(void *arg, uint64_t at, char *out, size_t max)
 {
     struct stream *s = arg;
@@ -138,11 +164,11 @@ static ssize_t read_stream(void *arg, uint64_t at, char *out, size_t max)
         n = (ssize_t)(s->out.len - s->out_at < max ? s->out.len - s->out_at : max);
         memcpy(out, s->out.ptr + s->out_at, (size_t)n);
         s->out_at += (size_t)n;
+        s->dirty |= n >= DIRTY_BYTES;
     } else if (s->ended || clock_boot_us() > s->until) {
         n = MHD_CONTENT_READER_END_OF_STREAM;
     } else {
-        s->suspended = true;
-        MHD_suspend_connection(s->connection);
+        suspend(s, out, max);
     }
     pthread_mutex_unlock(&s->w->mutex);
     return n;
@@ -256,6 +282,7 @@ void watch_stream(struct request *r, const char *topics, int64_t after)
     s->w = w;
     s->connection = r->connection;
     s->until = clock_boot_us() + LIFE_US;
+    s->dirty = true;
     if (!subscribe(r, s, topics)) {
         free(s->names);
         free(s);
