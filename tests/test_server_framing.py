@@ -257,6 +257,19 @@ def request_with_a_long_head_is_answered_or_refused_but_never_dropped():
         assert seen == {200, 431}
 
 
+@test
+def query_of_more_than_100_parameters_is_refused_at_once_and_nothing_is_carried_out():
+    with serving() as s:
+        a = Attacks(s.token)
+        for n in (101, 150, 200, 1000, 1700):  # beyond about 170, libmicrohttpd 0.9.75 does not answer
+            talk = Talk(s.port)
+            target = "/v1/executions?" + "&".join(["a=1"] * n)
+            talk.send(a.head(f"POST {target} HTTP/1.1", "Content-Length: 16") + b'{"function":"f"}' + a.second)
+            assert talk.read_to_the_end() == [400], n
+            check_nothing_submitted(s, f"{n} parameters")
+        s.get("/v1/queues?" + "&".join(["limit=1"] * 100)).expect(400)
+
+
 # --- behind proxies -----------------------------------------------------------------------------------
 
 NGINX_SITE = """

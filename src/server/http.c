@@ -9,15 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #define CONNECTIONS 12000
 #define HEAD_BYTES  (8 << 10)  /* bytes of a request line and its headers together */
 #define POOL_BYTES  (12 << 10) /* bytes for a connection: the heads of a request and its answer */
+#define ARGS_MAX    100        /* parameters of a query */
 #define DISCARD_MAX \
     (32 << 20)           /* bytes read of an unused body, so that the client gets its answer */
 #define IDLE_SECONDS 60u /* without a byte from the client: then the connection is closed */
 
 /* ---- the life of a request ---- */
+
+static bool has_too_many_args(const char *target)
+{
+    const char *p = strchr(target, '?');
+    size_t n = p ? 1 : 0;
+
+    while (p && (p = strchr(p + 1, '&')))
+        n++;
+    return n > ARGS_MAX;
+}
+
+/* Answers on the socket itself, and ends that direction of it. libmicrohttpd 0.9.75 parses the
+ * query next: if the parameters do not fit into its memory for a connection, it sends no answer,
+ * and the client would wait until the connection is closed as idle. Earlier answers are already
+ * sent then. */
+static void refuse_args(struct MHD_Connection *c)
+{
+    static const char body[] =
+        "{\"type\":\"urn:pawl:problem:invalid\",\"title\":\"the request is not acceptable\",\"status\":400,"
+        "\"detail\":\"the query has more than 100 parameters\"}";
+    char answer[512];
+    int fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int len = snprintf(answer, sizeof(answer),
+                       "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n"
+                       "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                       sizeof(body) - 1, body);
+
+    (void)!send(fd, answer, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+}
 
 /* Called with the request target as it was sent, before anything else of the request is known. */
 static void *on_target(void *server, const char *target, struct MHD_Connection *c)
@@ -28,6 +60,9 @@ static void *on_target(void *server, const char *target, struct MHD_Connection *
     r->connection = c;
     __atomic_add_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     r->target = arena_strdup(&r->arena, target);
+    r->refused = has_too_many_args(target);
+    if (r->refused)
+        refuse_args(c);
     return r;
 }
 
@@ -204,6 +239,8 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
 {
     const char *fault;
 
+    if (r->refused)
+        return MHD_NO;
     line->target = r->target;
     fault = framing_fault(r->connection, line);
     r->method = arena_strdup(&r->arena, line->method);

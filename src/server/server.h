@@ -138,7 +138,8 @@ struct request {
 
     /* The answer. */
     bool answered;
-    bool close; /* close the connection after the answer */
+    bool refused; /* answered before the head was parsed: the request is not carried out */
+    bool close;   /* close the connection after the answer */
     unsigned status;
     struct buf answer;
     const char *type;
