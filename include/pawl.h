@@ -521,7 +521,7 @@ struct pawl_webhook_keys {
 /* A workflow whose runs start this one when they end (`on.workflow`). */
 struct pawl_follow_keys {
     const char *name;
-    const char *status; /* succeeded, failed, timed_out, cancelled, any; NULL: succeeded */
+    const char *status; /* succeeded, failed, timed_out, cancelled, any; NULL for succeeded */
     const char *with;   /* JSON: an object; its strings may use `trigger` */
 };
 
@@ -1080,14 +1080,14 @@ PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char
  * serves this queue delivers it, and repeats that for about 23 hours. */
 struct pawl_hook {
     const char *name;      /* letters, digits, _ and -, like the name of a workflow */
-    const char *signature; /* "standard" (Standard Webhooks) or "github"; NULL: standard. With `url`
-                              only standard */
-    const char *secret;    /* the text that the other side gave; NULL: make one */
+    const char *signature; /* "standard" (Standard Webhooks) or "github"; NULL for standard. With
+                              `url`, only standard */
+    const char *secret;    /* the text that the other side gave; NULL to make one */
 
     const char *url;      /* http:// or https://, without a user and password */
     const char *statuses; /* with `url`: a list of final statuses, such as "failed,timed_out";
-                             NULL: all but skipped */
-    const char *workflow; /* with `url`: only runs of this workflow; NULL: all executions */
+                             NULL for all but skipped */
+    const char *workflow; /* with `url`: only runs of this workflow; NULL for all executions */
     const char *queue;    /* with `url`: only executions of this queue */
     bool tasks;           /* with `url`: also executions with a parent, such as tasks */
 };

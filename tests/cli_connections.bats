@@ -90,7 +90,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	own verify
 }
 
-@test "submit, events --follow, top and exec open one, one, one and two connections" {
+@test "exec opens two connections; submit, events --follow and top open one each" {
 	before=$(opened)
 	id=$(own submit "$dir/flow.yaml" --json | jq -r .id)
 	[ $(($(opened) - before)) = 1 ]

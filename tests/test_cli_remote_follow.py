@@ -12,7 +12,7 @@ from server_fixture import BUILD, PATIENCE
 
 
 @test
-def followed_events_through_a_server_are_all_events_and_an_idle_follower_asks_for_nothing():
+def follow_through_a_server_prints_all_events_and_asks_for_nothing_while_idle():
     with both() as b:
         b.open = b.file("open.yaml", OPEN)
         root = int(b.on_database("submit", b.open).out)

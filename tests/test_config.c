@@ -278,7 +278,7 @@ TEST(all_config_errors_are_reported_together_with_suggestions)
                  "1:1: there is no key \"tennant\"; did you mean \"tenant\"?\n"
                  "3:3: there is no key \"leese\" in worker; did you mean \"lease\"?\n"
                  "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
-                 "5:3: the key \"slots\" is already defined in line 4\n"
+                 "5:3: the key \"slots\" is already defined on line 4\n"
                  "6:18: dispatch.mode: push or poll is expected, not 'pull'; did you mean "
                  "\"poll\"?\n"
                  "7:1: there is no key \"executers\"; did you mean \"executors\"?\n"

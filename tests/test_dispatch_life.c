@@ -268,7 +268,7 @@ TEST(job_in_a_lane_that_is_not_served_is_returned_to_its_queue)
 
 /* ---- stopping a worker ---- */
 
-TEST(stop_leaves_attempts_that_outlive_the_worker_to_others_and_waits_for_the_rest)
+TEST(stop_leaves_attempts_that_outlive_the_worker_to_other_workers_and_waits_for_the_rest)
 {
     struct fixture fx;
     struct manual_executor *out, *in = manual_new(&plain_manual_ops, "in", 10);

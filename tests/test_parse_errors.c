@@ -31,7 +31,7 @@ TEST(unknown_or_misplaced_key_is_an_error)
          "2:14: there is no key \"typ\" in params.p; did you mean \"type\"?"},
         {"tasks: {a: {run: x, retry: {mx: 3}}}",
          "1:29: there is no key \"mx\" in tasks.a.retry; did you mean \"max\"?"},
-        {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already defined in line 1"},
+        {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already defined on line 1"},
         /* names that other tools use */
         {"jobs: {a: x}", "1:1: there is no key \"jobs\"; did you mean \"tasks\"?\n"
                          "1:1: the workflow has no tasks"},

@@ -340,8 +340,8 @@ TEST(event_reader_does_not_skip_events_of_a_turn_that_commits_late)
     store_close(&s);
 }
 
-/* Otherwise a reader that loads its data when the follower starts would miss the turn for ever. */
-TEST(follower_that_starts_during_a_turn_is_complete_when_the_turn_ends)
+/* Otherwise a program that loads its data when its reader starts would never see the turn. */
+TEST(event_reader_that_starts_during_a_turn_gets_its_events_or_learns_of_its_end)
 {
     struct slow_turn slow = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
     struct store *s = fixture_store();

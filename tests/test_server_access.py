@@ -169,7 +169,7 @@ def begin_upload(server, token):
 
 
 @test
-def large_bodies_of_others_do_not_keep_the_server_from_accepting_submissions():
+def uploads_without_a_valid_token_do_not_block_small_submissions():
     large = json.dumps({"function": "f", "input": "x" * (2 << 20)}).encode()  # is too large for a job, but is read
     with serving() as s, contextlib.ExitStack() as uploads:
         for _ in range(9):

@@ -104,7 +104,7 @@ def all_delivered(db, n):
 
 
 @test
-def ends_are_reported_with_a_signature_that_others_can_verify():
+def ends_of_runs_are_reported_with_a_standard_webhooks_signature():
     with reporting() as (db, secret, receiver):
         worker = Worker(db)
         db.pawl("submit", "flow")

@@ -222,7 +222,7 @@ def run_shows_the_definition_that_it_runs():
 
 
 @test
-def run_that_waits_says_why_its_task_does():
+def page_of_a_waiting_run_shows_why_its_task_waits():
     with browsing("--worker", "1") as page:
         run = page.server.submit(yaml="name: picky\ntasks: {a: {queue: gpu, run: 'true'}}\n")
         page.open(f"/runs/{run}").one(".why", "It runs until its children have ended")

@@ -222,7 +222,7 @@ TEST(why_of_a_running_job_reports_whether_its_worker_is_alive)
     close_both(p, s);
 }
 
-TEST(why_of_an_orphan_uses_the_configured_host_grace_for_others_from)
+TEST(why_of_an_orphan_computes_others_from_with_the_configured_host_grace)
 {
     struct store *s = fixture_store();
     char path[4096];

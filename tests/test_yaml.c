@@ -127,10 +127,10 @@ TEST(alias_refers_to_the_latest_anchor_with_its_name)
 static const struct {
     const char *text, *diagnostics;
 } refused[] = {
-    {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already defined in line 1\n"
-                                 "4:1: the key \"b\" is already defined in line 2"},
-    {"{a: 1, 'a': 2, a: 3}", "1:8: the key \"a\" is already defined in line 1\n"
-                             "1:16: the key \"a\" is already defined in line 1"},
+    {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already defined on line 1\n"
+                                 "4:1: the key \"b\" is already defined on line 2"},
+    {"{a: 1, 'a': 2, a: 3}", "1:8: the key \"a\" is already defined on line 1\n"
+                             "1:16: the key \"a\" is already defined on line 1"},
     {"a: !shell rm\nb: !!binary aGk=\nc: !!int x\nd: !!map []\n",
      "1:4: the tag \"!shell\" is not allowed: only !!str, !!int and the other tags of YAML's core schema "
      "are\n"
@@ -268,7 +268,7 @@ TEST(diagnostic_shows_its_line_with_a_caret)
     struct reading *r = read_text("name: x\ngrün: {a: 1, a: 2}\n");
 
     diagnostics_show(&r->diagnostics, &r->shown);
-    CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already defined in line 2\n"
+    CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already defined on line 2\n"
                                    "     2 | grün: {a: 1, a: 2}\n"
                                    "       |              ^\n");
     done(r);

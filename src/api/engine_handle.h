@@ -30,7 +30,8 @@ MUST_USE int api_executors_make(struct pawl_engine *e, const struct engine_dispa
                                 struct dispatch **out, struct err *err);
 
 /* hook_deliver.c: delivers messages of webhooks. */
-/* The queues of an engine; the caller frees the list. *serves: it delivers. */
+/* Returns the queues that an engine serves, with pawl:hooks if it should deliver; the caller frees
+ * the list. Sets *serves to whether pawl:hooks is one of them. */
 const char *const *api_hook_queues(const struct pawl_engine_options *o, const struct config *c,
                                    bool *serves);
 /* Called before the first step. PAWL_E_UNAVAILABLE: libcurl can't be loaded, and the engine must

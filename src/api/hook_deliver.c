@@ -142,7 +142,6 @@ static int deliver(struct pawl_call *c, void *sender)
 
 /* ---- the engine ---- */
 
-/* The queues of an engine, with pawl:hooks if it should deliver; the caller frees the list. */
 const char *const *api_hook_queues(const struct pawl_engine_options *o, const struct config *c,
                                    bool *serves)
 {

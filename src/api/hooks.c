@@ -92,7 +92,9 @@ static int find_report(const struct pawl_hook *h, struct new_hook *k, struct err
     if (!h->url)
         return 0;
     if (k->signature != WEBHOOK_STANDARD)
-        return err_set(err, E_INVALID, "messages are sent with the standard signature only");
+        return err_set(err, E_INVALID,
+                       "a webhook with a URL must have the signature standard, not %s",
+                       h->signature);
     TRY(check_url(h->url, err));
     TRY(read_statuses(h->statuses, &k->statuses, err));
     if (h->workflow && !workflow_is_name(h->workflow))

@@ -81,7 +81,7 @@ bool pawl_has_queue(const struct pawl *p)
     return p->remote || p->config->queue.enabled; /* a server has workers */
 }
 
-/* ---- configuration and location ---- */
+/* ---- configuration and database ---- */
 
 int api_config(const char *path, struct config **out, struct err *err)
 {

@@ -33,7 +33,7 @@ struct env {
      * process or wait there; NULL outside tests. */
     void (*point)(void *arg, const char *where);
     /* Called repeatedly while the database is unreachable. Returning true ends the retries before
-     * the timeout. NULL: retry until the timeout. */
+     * the timeout. NULL to retry until the timeout. */
     bool (*give_up)(void *arg);
     void *arg;
 };

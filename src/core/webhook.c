@@ -171,7 +171,7 @@ static int check_time(const char *timestamp, int64_t now, struct err *err)
     at = strtoll(timestamp, NULL, 10);
     if (at < now - WEBHOOK_TOLERANCE || at > now + WEBHOOK_TOLERANCE)
         return err_set(err, E_INVALID,
-                       "the time of the message differs from the time here by more than %d s",
+                       "the time of the message differs from the present time by more than %d s",
                        WEBHOOK_TOLERANCE);
     return 0;
 }

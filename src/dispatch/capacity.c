@@ -69,7 +69,8 @@ struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char
     return NULL;
 }
 
-/* How many jobs an executor can run at once; *queued: how many more may wait in its own queue. */
+/* Returns how many jobs an executor can run at once; *queued is how many more may wait in its own
+ * queue. */
 static int executor_limits(const struct executor_entry *m, int *queued)
 {
     size_t lanes = 1;

@@ -22,7 +22,7 @@ struct remote {
 
 /* A request is made by functions that add to its target and body; remote_send ends it. */
 struct call {
-    const char *method;    /* NULL: GET */
+    const char *method;    /* NULL for GET */
     struct buf target;     /* path and query */
     bool queried;          /* the target has a query */
     struct buf body;       /* without a body it is empty */

@@ -31,7 +31,8 @@ static char *item_end(char *s)
     return NULL;
 }
 
-/* Returns what follows the list, or NULL if it has no end. *closed: `each` ended the reading. */
+/* Returns what follows the list, or NULL if it has no end. Sets *closed if `each` ended the
+ * reading. */
 static char *pass_items(char *s, pawl_line *each, void *arg, bool *closed)
 {
     while (s) {

@@ -96,7 +96,8 @@ static int check_jobs(struct remote *r, const struct pawl_job *jobs, size_t n, s
         if (jobs[i].shares_slot)
             return err_set(
                 err, E_INVALID,
-                "a job can't share the slot of the job that submits it through a server");
+                "a job that is submitted through a server can't share the slot of the job that "
+                "submits it");
     return 0;
 }
 

@@ -69,7 +69,8 @@ static void begin_message(struct stream *s, const char *event)
     buf_addf(&s->out, "id: %lld\nevent: %s\ndata: ", (long long)s->last, event);
 }
 
-/* Adds the events from `first` on that concern the topic, if any. */
+/* Adds a message with the events from `first` on that concern the topic, if there are any. For more
+ * than EVENTS_MAX events, or a bare topic, the message says only that there are some. */
 static void add_topic(struct stream *s, const struct topic *t, uint64_t first)
 {
     const struct watch *w = s->w;

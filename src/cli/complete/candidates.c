@@ -10,7 +10,7 @@
 static const struct wanted {
     const char *command;
     bool all;            /* executions at any depth */
-    const char *status;  /* NULL: any */
+    const char *status;  /* NULL for any */
     const char *field;   /* a field that must not be null; NULL if none */
     const char *waiting; /* what the execution waits for; NULL for any */
 } wanted[] = {

@@ -12,7 +12,7 @@
 struct process_options {
     const char *key;  /* NULL means "process", or "container" with `container` */
     const char *dir;  /* the folder of the attempt folders; created if missing */
-    const char *shim; /* path of pawl-shim; NULL: next to this program, $PAWL_SHIM, or libexec */
+    const char *shim; /* path of pawl-shim; NULL to search for it, see create.c */
     int slots;        /* attempts at a time; 0 means the number of processors */
     struct env *env;  /* must outlive the executor; may be NULL */
 
@@ -37,7 +37,7 @@ struct process_options {
     struct start_marks *marks; /* where starts are recorded; outlives the executor; NULL if
                                   nowhere */
 
-    const struct container_options *container; /* run commands in containers; NULL: as processes */
+    const struct container_options *container; /* run commands in containers; NULL if not */
 };
 
 /* Creates the executor and starts its helper. Call it before a database is opened: forking is

@@ -31,8 +31,8 @@
 
 #define REQUEST_TEXTS(X)                                    \
     X(key)    /* the attempt's key, see ATTEMPT_KEY_NAME */ \
-    X(cwd)    /* NULL: `work` in the attempt folder */      \
-    X(user)   /* name or number; NULL: the worker's */      \
+    X(cwd)    /* NULL for `work` in the attempt folder */   \
+    X(user)   /* name or number; NULL for the worker's */   \
     X(input)  /* standard input; NULL if none */            \
     X(output) /* path of $PAWL_OUTPUT */
 

@@ -221,7 +221,7 @@ static void find_duplicates(struct builder *b, const struct yaml_pair *pairs, co
         if (!key->n || strcmp(key->text, same->text))
             first = i;
         else
-            yaml_error(b->doc, key, "the key \"%.80s\" is already defined in line %u", key->text,
+            yaml_error(b->doc, key, "the key \"%.80s\" is already defined on line %u", key->text,
                        same->line);
     }
 }

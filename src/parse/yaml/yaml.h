@@ -42,7 +42,7 @@ struct yaml_doc {
     const struct source *source; /* belongs to the diagnostics */
     struct diagnostics *diagnostics;
     struct arena arena;
-    struct yaml root; /* null, in line 1 and column 1, if the file is empty */
+    struct yaml root; /* null, on line 1 in column 1, if the file is empty */
 };
 
 /* Reads a document. Returns 0 with a tree, possibly with diagnostics, or -E_INVALID with

@@ -105,8 +105,9 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
 
     if (!execution_is_claimable(&r->now) && !execution_may_start(&r->now))
         return 0;
+    /* Hold it if other executions have all permits of a limit. */
     for (i = 0; i < n; i++)
-        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* if all permits are in use */
+        if (limits[i]->used - r->has_permits >= limits[i]->max) {
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};

@@ -125,8 +125,9 @@ struct db_driver {
     /* Closes the connection; the next transaction opens it again. NULL if connections are not
      * scarce, as on SQLite. */
     void (*disconnect)(struct db *db);
-    /* Sets *scarce if other clients could soon be refused a connection, because less than 1 \ NULL
-     * if connections are not scarce. */
+    /* Sets *scarce if other clients could soon be refused a connection: less than one part in
+     * `parts` of the server's connections is free, or fewer than 3 are. Opens the connection if
+     * necessary. -E_BUSY as for `open`. NULL if connections are not scarce. */
     int (*check_scarcity)(struct db *db, int parts, bool *scarce, struct err *err);
 };
 

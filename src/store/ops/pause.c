@@ -62,8 +62,8 @@ static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice
     return 0;
 }
 
-/* Ends the pause of a held row, which may then be held for its delay or a limit. *cancelled: the
- * row is left as it is, because a cancel that will reach it has ended the pause. */
+/* Ends the pause of a held row, which may then be held for its delay or a limit. If a cancel that
+ * will reach the row has ended the pause, sets *cancelled and leaves the row as it is. */
 static int release_row(struct turn *t, struct row *r, int64_t due_at, bool *cancelled,
                        struct err *err)
 {

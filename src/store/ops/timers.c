@@ -61,9 +61,9 @@ static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due
     return 0;
 }
 
-/* Leaves out timers that are no longer due. Another engine may have fired a timer after this turn
- * read it and before this turn got the locks; by now the job may wait for its next delay, or an
- * approved workflow may have its full timeout left. */
+/* Leaves out timers that are no longer due. Between this turn's read and its locks, another engine
+ * may have ended a job's delay, so that the job now waits for its next one; or an operator may have
+ * approved a nested workflow, which now has its full timeout left. */
 static int drop_no_longer_due(struct turn *t, const struct due_timers *due_timers, struct err *err)
 {
     AUTO_IDMAP still = IDMAP_INIT;

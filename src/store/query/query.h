@@ -287,8 +287,8 @@ struct why {
     int64_t now;
     struct event_list events; /* newest first */
 
-    /* Number of jobs ahead of this one. If this job is claimable, jobs of its lane and queue count;
-     * if it is held for a limit, executions that wait for the same limit. */
+    /* Number of executions ahead of this one: if it is claimable, jobs of its lane and queue; if it
+     * is held for a limit, executions that wait for the same limit. */
     int64_t before;
 
     /* The limit, if the execution is held for one. */

@@ -371,7 +371,7 @@ MUST_USE int items_rerun_one(struct turn *t, struct row *foreach, struct row *it
                              struct err *err);
 /* Computes the flags of a fan-out from the current statuses of its items. */
 MUST_USE int items_compute_flags(struct turn *t, struct row *foreach, int *bits, struct err *err);
-/* Sets the subject for expressions of an item. */
+/* Gets the subject for the expressions of an item, and the state of its workflow. */
 MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct row *item,
                                struct workflow_state **f, struct eval_subject *s, struct err *err);
 
