@@ -23,10 +23,10 @@ run() {
 	echo "\$ $*"
 	"$@"
 }
-# Waits until at least $1 tasks of the fan-out run.
-running() {
+# Waits until at least $1 commands have started.
+started() {
 	for _ in $(seq 200); do
-		[ "$(pawl tree @last --json | grep -o '"status":"running","attempt":1' | wc -l)" -lt "$1" ] || return 0
+		[ "$(pawl events @last --type task.started --json | wc -l)" -lt "$1" ] || return 0
 		sleep 0.05
 	done
 }
@@ -39,8 +39,7 @@ say 'A worker claims its jobs. The accepted workflow is durable in the SQLite fi
 echo '$ pawl worker --slots 4 &'
 pawl worker --slots 4 2>/dev/null &
 worker=$!
-running 4
-sleep 0.3
+started 5 # four of the fan-out, and the task that fails at first
 run pawl tree @last
 
 say 'The worker is killed while its jobs run: kill -9, without any cleanup.'
@@ -53,7 +52,7 @@ run pawl worker --slots 4 --drain
 run pawl tree @last
 
 say 'This is what happened to one of them: one attempt, two workers.'
-id=$(pawl events --type adopted --limit 1 --json | sed -n 's/.*"execution":\([0-9]*\).*/\1/p')
+id=$(pawl events --type adopted --json | sed -n '$s/.*"execution":\([0-9]*\).*/\1/p')
 run pawl events "${id:-@last}"
 run pawl logs "${id:-@last}"
 
