@@ -103,14 +103,18 @@ async function askMany(title, preview, act, first) {
 }
 
 /**
- * @param {number} done
- * @param {{id: number, error: string}[]} refused
+ * The sum of an action: what was done, refused, and changed by somebody else before; `why` is a refused run.
+ * @typedef {{done: number, refused: number, changed: number, why: {id: number, error: string} | undefined}} Sum
  */
-function outcome(done, refused) {
-    if (refused.length)
-        throw new Error(
-            `${plural(done, "run")} changed, ${count(refused.length)} refused. #${refused[0].id}: ${refused[0].error}`);
-    return `${plural(done, "run")} changed.`;
+
+/** @returns {Sum} */
+const newSum = () => ({done: 0, refused: 0, changed: 0, why: undefined});
+
+/** @param {Sum} sum */
+function outcome({done, refused, changed, why}) {
+    const text = plural(done, "run") + " changed", others = changed ? `, ${count(changed)} had changed already` : "";
+    if (refused) throw new Error(`${text}${others}, ${count(refused)} refused. #${why?.id}: ${why?.error}`);
+    return `${text}${others}.`;
 }
 
 /**
@@ -122,16 +126,18 @@ export function actOnSelected(runs) {
     return askMany(
         `${plural(runs.length, "selected run")}`,
         async (action) => ({n: fit(action).length, runs: fit(action)}), async (action, reason, progress) => {
-            const {verb, body} = REQUESTS[action], refused = [];
-            let done = 0;
+            const {verb, body} = REQUESTS[action], sum = newSum();
             for (const r of fit(action)) {
-                progress(`${count(done)} done …`);
+                progress(`${count(sum.done)} done …`);
                 try {
                     await post(`/v1/executions/${r.id}/${verb}`, {...body, ...reason});
-                    done++;
-                } catch (error) { refused.push({id: r.id, error: /** @type {Error} */ (error).message}); }
+                    sum.done++;
+                } catch (error) {
+                    sum.refused++;
+                    sum.why ??= {id: r.id, error: /** @type {Error} */ (error).message};
+                }
             }
-            return outcome(done, refused);
+            return outcome(sum);
         }, runs.every((r) => hasEnded(r.status)) ? "rerun" : "cancel");
 }
 
@@ -145,23 +151,31 @@ export function actOnMatching(filter, shown) {
     if (given.param) given.param = [given.param];
     if (given.parent) given.parent = Number(given.parent);
     if (given.all) given.all = given.all === "true";
-    const request = (/** @type {any} */ more) => post("/v1/executions/actions", {filter: given, ...more});
+    const request = (/** @type {number | null} */ before, /** @type {any} */ more) =>
+        post("/v1/executions/actions", {filter: {...given, ...(before && {before})}, ...more});
+    // Each action begins at the newest run of its preview and moves to older ones, so that it never comes to a run twice, nor to one
+    // that was requested meanwhile. If it is repeated after an error, it continues.
+    /** @type {Map<string, Sum & {before: number}>} */
+    const progresses = new Map();
     return askMany(
         "All runs that match the filter",
         async (action) => {
-            const found = await request({action, dry_run: true});
+            const found = await request(null, {action, dry_run: true});
+            progresses.set(action, {...newSum(), before: found.before});
             return {n: found.matched, runs: found.items};
         },
         async (action, reason, progress) => {
-            let done = 0, refused = /** @type {any[]} */ ([]);
+            const sum = /** @type {Sum & {before: number}} */ (progresses.get(action));
             for (;;) {
-                const r = await request({action, limit: SLICE, ...reason});
-                done += r.done;
-                refused = r.items.filter((/** @type {any} */ i) => i.error);
-                if (r.matched < SLICE || !r.done) break;
-                progress(`${count(done)} done …`);
+                const r = await request(sum.before, {action, limit: SLICE, ...reason});
+                sum.done += r.done;
+                sum.refused += r.refused;
+                sum.changed += r.changed;
+                if (r.refused) sum.why ??= r.items.find((/** @type {any} */ i) => i.error);
+                sum.before = r.items.at(-1)?.id ?? sum.before;
+                if (r.matched < SLICE) return outcome(sum);
+                progress(`${count(sum.done)} done …`);
             }
-            return outcome(done, refused);
         },
         shown.every((r) => hasEnded(r.status)) ? "rerun" : "cancel");
 }
