@@ -1,9 +1,10 @@
 """The page of one run in a real browser: live, its actions, its log, its past. TEST_LONG"""
 
+import datetime
 import json
 
 from harness import main, test
-from web_fixture import GATE, REFUSED, SLEEPER, TWO, Keys, browsing
+from web_fixture import GATE, REFUSED, SLEEPER, TWO, Keys, browsing, pages_with
 
 
 @test
@@ -167,6 +168,27 @@ def history_slider_shows_the_run_as_of_an_earlier_event():
         page.click("button", "Back to now")
         page.one(".run-title .chip", "failed")
         assert "at_event" not in page.driver.current_url
+
+
+@test
+def history_slider_of_a_run_with_many_events_ends_with_the_run():
+    with pages_with("history.js", PAGE=2, EVENTS_MAX=4) as folder, browsing("--worker", "1", "--web", folder) as page:
+        ended = page.server.wait(page.server.submit(yaml=TWO))
+        page.open(f"/runs/{ended['id']}").one(".run-title .chip", "failed")
+        page.js("const real = Date.now; Date.now = () => real() + 7 * 86400e3")  # a week later
+        address = lambda: page.js("const at = new URL(location).searchParams.get('at'); return at && Date.parse(at)")
+        page.click("button", "History")
+        moments = [page.until(address, "the moment in the address")]
+        for step in (0, 250, 500, 750, 1000):
+            page.js("const s = document.querySelector('.history input'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", str(step))
+            page.until(lambda: address() != moments[-1], f"step {step} in the address")
+            moments.append(address())
+            if step == 0:
+                page.until(lambda: page.text(".run-title .chip") in ("pending", "running"), "the run before its end")
+        page.one(".run-title .chip", "failed")
+        ms = lambda name: datetime.datetime.fromisoformat(ended[name]).timestamp() * 1000
+        assert moments[1:] == sorted(moments[1:]) and moments[0] == moments[-1], moments
+        assert ms("requested_at") <= moments[1] and ms("finished_at") <= moments[-1] <= ms("finished_at") + 2, (moments, ended)
 
 
 @test

@@ -1,10 +1,7 @@
 """The list of runs in a real browser: filters, forms, actions on one run and on many. TEST_LONG"""
 
-import shutil
-import tempfile
-
 from harness import main, test
-from web_fixture import OK, SLEEPER, TWO, browsing
+from web_fixture import OK, SLEEPER, TWO, browsing, pages_with
 
 
 @test
@@ -209,36 +206,28 @@ window.fetch = async (url, o) => {
 
 @test
 def action_in_several_slices_comes_to_each_run_once_and_to_no_new_run():
-    folder = tempfile.mkdtemp(prefix="pawl-web.")
-    try:
-        shutil.copytree("web", folder, dirs_exist_ok=True)
-        script = open("web/bulk.js").read()
-        assert "SLICE = 1000" in script
-        open(f"{folder}/bulk.js", "w").write(script.replace("SLICE = 1000", "SLICE = 2"))
-        with browsing("--worker", "2", "--web", folder) as page:
-            s = page.server
-            file = f"{s.db.dir}/fine.flow.yaml"
-            open(file, "w").write(OK)
-            runs = [s.submit(yaml=OK) for _ in range(5)]
-            for run in runs:
-                s.wait(run)
-            for _ in range(2):
-                s.db.pawl("run", file)  # in the foreground, so that no worker can rerun it: the first slice is refused
-            foreground = s.get("/v1/executions?limit=2").json["items"]
-            page.open("/?workflow=fine").click(".tools button", "All matching")
-            page.sees("7 runs would be changed", "dialog")
-            later = s.submit(yaml=OK)
-            s.wait(later)
-            page.js(SLOWLY)
-            page.click("dialog[open] button.primary", "Rerun 7 runs")
-            reruns = lambda: [len([e for e in page.events(run, "rerun") if e["execution"] == run]) for run in (*runs, later)]
-            page.until(lambda: "refused" in page.text("dialog .wrong") or max(reruns()) > 1, "the end of the action")
-            assert reruns() == [1] * 5 + [0], reruns()
-            page.sees(f"5 runs changed, 2 refused. #{foreground[0]['id']}: execution {foreground[0]['id']} ran in the foreground", "dialog .wrong")
-            for run in runs:
-                s.wait(run)
-    finally:
-        shutil.rmtree(folder)
+    with pages_with("bulk.js", SLICE=2) as folder, browsing("--worker", "2", "--web", folder) as page:
+        s = page.server
+        file = f"{s.db.dir}/fine.flow.yaml"
+        open(file, "w").write(OK)
+        runs = [s.submit(yaml=OK) for _ in range(5)]
+        for run in runs:
+            s.wait(run)
+        for _ in range(2):
+            s.db.pawl("run", file)  # in the foreground, so that no worker can rerun it: the first slice is refused
+        foreground = s.get("/v1/executions?limit=2").json["items"]
+        page.open("/?workflow=fine").click(".tools button", "All matching")
+        page.sees("7 runs would be changed", "dialog")
+        later = s.submit(yaml=OK)
+        s.wait(later)
+        page.js(SLOWLY)
+        page.click("dialog[open] button.primary", "Rerun 7 runs")
+        reruns = lambda: [len([e for e in page.events(run, "rerun") if e["execution"] == run]) for run in (*runs, later)]
+        page.until(lambda: "refused" in page.text("dialog .wrong") or max(reruns()) > 1, "the end of the action")
+        assert reruns() == [1] * 5 + [0], reruns()
+        page.sees(f"5 runs changed, 2 refused. #{foreground[0]['id']}: execution {foreground[0]['id']} ran in the foreground", "dialog .wrong")
+        for run in runs:
+            s.wait(run)
 
 
 @test

@@ -5,6 +5,7 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -211,6 +212,22 @@ def browsing(*options, allowed=()):
         yield page
         page.judge(allowed)
         driver.get("about:blank")  # ends its stream, so that the server can stop at once
+
+
+@contextlib.contextmanager
+def pages_with(script, **constants):
+    """A folder with the pages, in which constants of a script have other values: for `--web`."""
+    folder = tempfile.mkdtemp(prefix="pawl-web.")
+    try:
+        shutil.copytree("web", folder, dirs_exist_ok=True)
+        text = open(f"web/{script}").read()
+        for name, value in constants.items():
+            text, found = re.subn(rf"\b{name} = \d+", f"{name} = {value}", text)
+            assert found == 1, (script, name)
+        open(f"{folder}/{script}", "w").write(text)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def end_chromium():

@@ -2,7 +2,7 @@
 // slider moves over time instead.
 import {get, isAborted} from "./api.js";
 import {fill, h} from "./dom.js";
-import {millis, time} from "./format.js";
+import {millis, now, time} from "./format.js";
 import {icon} from "./icons.js";
 
 const PAGE = 1000, EVENTS_MAX = 5000, STEPS = 1000;
@@ -20,6 +20,8 @@ export class History {
         this.isOpen = false;
         /** @type {any[]} */
         this.events = [];
+        /** Where the slider ends if it moves over time, in ms: the end of the run, or the moment at which it was loaded. */
+        this.end = 0;
         this.isComplete = false;
         this.isStale = true;
         this.slider = h("input", {
@@ -62,7 +64,9 @@ export class History {
             events.push(...page.items);
             cursor = page.next;
         } while (cursor && events.length < EVENTS_MAX);
+        const run = cursor ? await get(`/v1/executions/${this.id}`, {}, this.signal) : null;
         this.events = events;
+        this.end = run?.finished_at ? millis(run.finished_at) : now();
         this.isComplete = !cursor;
         this.isStale = false;
         this.slider.max = String(this.isComplete ? events.length - 1 : STEPS);
@@ -119,7 +123,7 @@ export class History {
 
     range() {
         const from = millis(this.events[0].created_at);
-        return {from, to: Math.max(from + 1, Date.now())};
+        return {from, to: Math.max(from + 1, this.end)};
     }
 
     /** @param {string} at */
