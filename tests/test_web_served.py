@@ -7,7 +7,7 @@ import subprocess
 
 from harness import main, test
 from server_fixture import serving
-from web_fixture import REFUSED, SLEEPER, browsing
+from web_fixture import REFUSED, SLEEPER, TWO, browsing
 
 
 # ---- what is served ----
@@ -69,6 +69,17 @@ def document_of_a_page_names_all_scripts_that_the_page_begins_with():
             page.open(path).one(f"main {shown}")
             loaded = page.js("return performance.getEntriesByType('resource').map((r) => r.name).filter((n) => n.endsWith('.js'))")
             assert {name.rsplit("/", 1)[1] for name in loaded} == named, (path, named)
+
+
+@test
+def page_of_a_run_asks_only_for_that_run_and_the_reader():
+    with browsing("--worker", "1") as page:
+        run = page.server.submit(yaml=TWO)
+        page.server.wait(run)
+        page.open(f"/runs/{run}").sees("wrote nothing", ".panel")
+        page.settled()
+        asked = page.js("return performance.getEntriesByType('resource').map((r) => new URL(r.name).pathname).filter((n) => !n.startsWith('/assets/'))")
+        assert all(re.fullmatch(r"/v1/(session|stream|executions/\d+(/\w+)?)", path) for path in asked), asked
 
 
 @test

@@ -4,7 +4,6 @@ import {actionButtons, actionKeys, approve, reject} from "./actions.js";
 import {get} from "./api.js";
 import {Detail} from "./detail.js";
 import {fill, h, throttle} from "./dom.js";
-import {offers} from "./features.js";
 import {chip, hasEnded, millis, prose, ran, shortName, statusWord, time} from "./format.js";
 import {History} from "./history.js";
 import {icon} from "./icons.js";
@@ -47,7 +46,6 @@ export function open({main, args, query, signal}) {
         view = query.get("diff") ? "diff" : (query.get("view") ?? "tree");
     /** @type {any} */
     let extra = null;
-    let hasGraph = false;
     /** @type {any} */
     let aside = null;
     document.title = `#${id} · Pawl`;
@@ -205,7 +203,7 @@ export function open({main, args, query, signal}) {
     }
 
     function renderViews() {
-        const known = VIEWS.filter(([v]) => v !== "graph" || hasGraph);
+        const known = VIEWS.filter(([v]) => v !== "graph" || run.kind === "workflow");
         fill(
             tabs,
             known.map(
@@ -265,14 +263,9 @@ export function open({main, args, query, signal}) {
 
     /** Called once, after the run was loaded for the first time. */
     async function firstTime() {
+        if (view === "graph" && run.kind !== "workflow") view = "tree";
         renderViews();
-        if (run.kind === "workflow")
-            offers("/v1/executions/{id}/graph", "format", "json").then((yes) => {
-                hasGraph = yes;
-                renderViews();
-                if (view === "graph") setView(yes ? "graph" : "tree");
-            });
-        if (view === "diff") await setView(view);
+        if (view !== "tree") await setView(view);
         if (isPast()) history.show(moment());
         subscribe([`run:${run.root}`], receive, signal);
     }
