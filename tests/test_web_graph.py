@@ -1,7 +1,9 @@
-"""The drawings of a run in a real browser: the graph of its tasks. TEST_LONG"""
+"""The drawings of a run in a real browser: the graph of its tasks, and the bars of its executions. TEST_LONG"""
+
+import datetime
 
 from harness import main, test
-from web_fixture import Keys, browsing
+from web_fixture import SLEEPER, Keys, browsing
 
 SHAPES = """
 return [...document.querySelectorAll(".graph .node")].map((n) => ({
@@ -94,6 +96,71 @@ def equal_tasks_of_a_workflow_with_more_than_300_are_one_box():
         group = shown["t0 +298 more"]
         assert len(shown) == 3 and {"first", "last"} < set(shown) and "299 of 299" in group["text"] and group["boxes"] == 3, shown
         assert group["role"] == "img"  # it stands for many tasks, so it does not select one
+
+
+# For each row, from where to where its bar goes in the colour of its status, and the line below it that marks the critical path.
+BARS = """
+const canvas = document.querySelector(".outline canvas"), g = canvas.getContext("2d"), at = canvas.getBoundingClientRect();
+const probe = document.body.appendChild(document.createElement("span"));
+const colour = (name) => {
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+};
+const extent = (y, rgb) => {
+  const pixels = g.getImageData(0, Math.round(y - at.top), canvas.width, 1).data, xs = [];
+  for (let x = 0; x < canvas.width; x++)
+    if (pixels[4 * x + 3] > 100 && rgb.every((c, i) => Math.abs(c - pixels[4 * x + i]) < 6)) xs.push(x);
+  return xs.length ? [xs[0], xs.at(-1) + 1] : null;
+};
+const rows = {};
+for (const row of document.querySelectorAll(".trow")) {
+  const box = row.getBoundingClientRect(), middle = (box.top + box.bottom) / 2;
+  rows[row.querySelector(".label").textContent] = {bar: extent(middle, colour(arguments[0])), critical: extent(middle + 8, colour("text"))};
+}
+probe.remove();
+return {rows, width: canvas.clientWidth, ratio: canvas.width / canvas.clientWidth};
+"""
+
+
+@test
+def bar_of_each_execution_is_drawn_at_its_time_and_the_critical_path_is_marked():
+    with browsing("--worker", "3") as page:
+        run = page.server.submit(yaml="name: paths\ntasks: {long: {run: sleep 1}, short: {run: 'true'}, last: {needs: [long, short], run: sleep 1}}\n")
+        page.server.wait(run)
+        lines = {e["task_name"] or e["name"]: e for e in page.server.get(f"/v1/executions/{run}/outline").json["items"]}
+        ms = lambda iso: datetime.datetime.fromisoformat(iso).timestamp() * 1000
+        start, end = ms(lines["paths"]["requested_at"]), max(ms(e["finished_at"]) for e in lines.values())
+
+        def judge(colour):
+            page.until(lambda: page.js(BARS, colour)["rows"]["last"]["critical"], "the critical path")
+            drawn = page.js(BARS, colour)
+            assert drawn["ratio"] == 1 and set(drawn["rows"]) == set(lines), drawn
+            x = lambda iso: 6 + (ms(iso) - start) * (drawn["width"] - 16) / (end - start)
+            for name, e in lines.items():
+                left, right = drawn["rows"][name]["bar"]
+                assert abs(left - x(e["started_at"])) <= 2 and abs(right - max(x(e["finished_at"]), left + 2)) <= 2, (name, e, drawn)
+                marked = drawn["rows"][name]["critical"]
+                assert bool(marked) == (name in ("long", "last")), (name, drawn)
+                assert not marked or (abs(marked[0] - left) <= 1 and abs(marked[1] - right) <= 1), (name, drawn)
+
+        page.open(f"/runs/{run}").one(".trow", "last")
+        judge("green")
+        page.resize(1280, 900, scheme="dark")  # other colours
+        page.open(f"/runs/{run}", token=None).one(".trow", "last")
+        judge("green")
+
+
+@test
+def bar_of_a_running_job_grows_in_its_own_colour():
+    with browsing("--worker", "1") as page:
+        run = page.server.submit(yaml=SLEEPER)
+        page.open(f"/runs/{run}").one(".trow", "a")
+        bars = lambda: page.js(BARS, "blue")["rows"]
+        page.until(lambda: (bars()["a"]["bar"] or [0, 0])[1] > 20, "the bar of the running job")
+        assert bars()["z"]["bar"] is None, bars()
+        page.server.post(f"/v1/executions/{run}/cancel").expect(200)
+        page.server.wait(run)
+        page.until(lambda: bars()["a"]["bar"] is None and page.js(BARS, "violet")["rows"]["a"]["bar"], "the colour of a cancelled job")
 
 
 main()

@@ -121,4 +121,27 @@ def database_is_verified_on_the_page_system():
         page.sees("3 executions")
 
 
+@test
+def chosen_appearance_is_kept_and_otherwise_follows_the_system():
+    with browsing() as page:
+        light, dark = "rgb(247, 248, 249)", "rgb(15, 18, 22)"
+        shown = lambda: page.js("return getComputedStyle(document.body).backgroundColor")
+        stored = lambda: page.js("return localStorage.getItem('pawl-theme')")
+        page.open("/system").click("fieldset label", "dark")
+        assert (shown(), stored()) == (dark, "dark")
+        page.open("/queues", token=None).one("h1", "Queues")
+        assert shown() == dark
+        page.resize(1280, 900, scheme="dark")
+        page.open("/system", token=None).click("fieldset label", "light")
+        assert (shown(), stored()) == (light, "light")
+        page.open("/system", token=None).one("fieldset input[value=light]:checked")
+        assert shown() == light
+        page.click("fieldset label", "as the system")
+        assert (shown(), stored()) == (dark, None)
+        page.open("/", token=None).one("h1", "Runs")
+        assert shown() == dark
+        page.resize(1280, 900, scheme="light")
+        page.until(lambda: shown() == light, "the appearance of the system")
+
+
 main()

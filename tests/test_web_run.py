@@ -31,6 +31,23 @@ def run_page_can_pause_resume_and_cancel_the_run_and_skip_a_task():
 
 
 @test
+def cancelled_run_can_let_its_running_jobs_finish():
+    with browsing("--worker", "1") as page:
+        gate = f"{page.server.db.dir}/gate"
+        run = page.server.submit(yaml=f"name: slow\ntasks: {{a: {{run: 'echo begun; until [ -e {gate} ]; do sleep 0.1; done; echo ended'}}, z: {{needs: a, run: 'true'}}}}\n")
+        page.open(f"/runs/{run}").sees("begun", ".lines")
+        page.click(".head button", "Cancel")
+        page.click("dialog label", "let running jobs finish")
+        page.confirm("Cancel it", "enough")
+        page.until(lambda: page.events(run, "cancel_requested"), "the request")
+        open(gate, "w").close()
+        page.one(".run-title .chip", "cancelled")
+        page.until(lambda: page.statuses() == ["cancelled", "succeeded", "cancelled"], "the job that finished")
+        page.click(".trow", "a")
+        page.sees("ended", ".lines")
+
+
+@test
 def run_page_can_approve_and_reject_a_waiting_task():
     with browsing("--worker", "1") as page:
         run, other = page.server.submit(yaml=GATE), page.server.submit(yaml=GATE)
