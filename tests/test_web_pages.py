@@ -26,6 +26,22 @@ def queues_page_can_pause_and_limit_a_queue_and_marks_queues_without_a_worker():
 
 
 @test
+def pages_without_data_name_a_command_that_gives_them_some():
+    commands = {"/": "pawl submit hello.flow.yaml", "/workflows": "pawl apply hello.flow.yaml", "/queues": "pawl exec --detach -- echo hello", "/workers": "pawl worker",
+                "/schedules": "pawl apply nightly.flow.yaml", "/events": "pawl exec --detach -- echo hello"}
+    with browsing() as page:
+        for path, command in commands.items():
+            page.open(path).one(".copyable code", command)
+            assert page.all(".copyable button") and page.unnamed_controls() == []
+        page.open("/events?type=failed", token=None).sees("No event of this kind is stored")
+        assert not page.all(".copyable")
+        page.server.db.pawl(*commands["/events"].split()[1:])
+        page.click("button", "Show all")
+        page.one(".events tr", "task.created")
+        page.open("/queues", token=None).one(".queues tr", "default")
+
+
+@test
 def workers_page_lists_running_jobs_and_links_to_their_logs():
     with browsing("--worker", "1") as page:
         page.open("/workers").sees("No job is running")
@@ -60,7 +76,7 @@ def schedules_page_can_pause_resume_and_run_a_schedule():
 @test
 def events_page_adds_new_events_unless_it_is_paused_and_filters_by_type():
     with browsing("--worker", "1") as page:
-        page.open("/events").sees("No event of this kind")
+        page.open("/events").sees("No event is stored")
         page.server.wait(page.server.submit(yaml=TWO))
         page.one(".events tr", "workflow.failed")
         page.click(".chips button", "Failures")

@@ -1,5 +1,6 @@
 // events.js - the history of all executions: the newest events first, live, filtered by type.
 import {get, isAborted} from "./api.js";
+import {copyable} from "./dialog.js";
 import {fill, h, throttle} from "./dom.js";
 import {eventRow} from "./event_table.js";
 import {icon} from "./icons.js";
@@ -82,13 +83,19 @@ export function open({main, query, signal}) {
         reload.now();
     }
 
+    const nothing = () => types ?
+        h("p.empty", "No event of this kind is stored. ",
+          h("button.link", {type: "button", onclick: () => choose("")}, "Show all")) :
+        h("div.empty",
+          h("p", "No event is stored. Each change of an execution is one, from its submission to its end:"),
+          copyable("pawl exec --detach -- echo hello"));
+
     /** @param {any} page */
     function showMore(page) {
         next = page.next;
         fill(
             more,
-            body.childElementCount ? next && h("button", {type: "button", onclick: loadMore}, "Show more") :
-                                     h("p.empty", "No event of this kind is stored."));
+            body.childElementCount ? next && h("button", {type: "button", onclick: loadMore}, "Show more") : nothing());
     }
 
     async function load() {

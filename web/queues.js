@@ -1,6 +1,6 @@
 // queues.js - the queues: what waits in them and for how long, limits, pauses, and who serves them.
 import {get, post, request} from "./api.js";
-import {ask, field, note, reasonField} from "./dialog.js";
+import {ask, copyable, field, note, reasonField} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, count, duration, plural} from "./format.js";
 import {icon} from "./icons.js";
@@ -133,6 +133,9 @@ export function open({main, signal}) {
                   (t, i) => h(
                       "th", {scope: "col", class: i > 1 && i < 7 ? "number" : ""}, t || h("span.hidden", "Actions"))))),
           body);
+    const nothing =
+        h("div.empty", h("p", "No job has been queued yet. A job that names no queue waits in the queue default:"),
+          copyable("pawl exec --detach -- echo hello"));
     fill(main, h("div.head", h("h1", "Queues"), line), place);
 
     async function load() {
@@ -149,7 +152,8 @@ export function open({main, signal}) {
                 unserved.length > 0 &&
                     h("span.warn", icon("warn"),
                       `${plural(unserved.length, "queue")} with waiting jobs and no worker`));
-            fill(place, o.queues.length ? table : h("p.empty", "No job has been queued yet."));
+            const shown = o.queues.length ? table : nothing;
+            if (place.firstElementChild !== shown) fill(place, shown);
         } catch (error) { onLoadFailed(error, !!place.childElementCount); }
     }
     const reload = throttle(load, 1000), timer = setInterval(() => {
