@@ -14,7 +14,7 @@ import threading
 import time
 
 from harness import Skip, main, test
-from server_fixture import PATIENCE, Database, Server
+from server_fixture import PATIENCE, Database, Server, serving
 from stream_client import Stream, live, read_in_background, until
 
 PG_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pg_server")
@@ -53,19 +53,37 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def own_cluster():
+def own_cluster(*options):
     """A PostgreSQL server, a tenant of it, and a Pawl server of that tenant."""
     if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
         raise Skip("a file can't be stopped")
     cluster = Cluster()
     try:
         db = Database(cluster.url)
-        s = Server(db)
+        s = Server(db, *options)
         yield cluster, s
         assert s.stop() == 0
         db.verify()
     finally:
         cluster.remove()
+
+
+@contextlib.contextmanager
+def outage(*options):
+    """A server, a function that takes its database away, and one that brings it back."""
+    if os.environ.get("PAWL_TEST_DB", "sqlite") != "sqlite":
+        with own_cluster(*options) as (cluster, s):
+            yield s, cluster.stop, cluster.start
+        return
+    with serving(*options) as s:
+        yield s, lambda: move_files(s.db.dir, f"{s.db.dir}/away"), lambda: move_files(f"{s.db.dir}/away", s.db.dir)
+
+
+def move_files(source, to):
+    os.makedirs(to, exist_ok=True)
+    for name in os.listdir(source):
+        if ".db" in name:
+            os.rename(f"{source}/{name}", f"{to}/{name}")
 
 
 def check_unavailable(answer):
@@ -307,20 +325,68 @@ def file_that_was_moved_away_gets_503_until_it_is_back():
         token = s.db.token("program", "admin")
         run = s.submit(function="f")
         stream = live(s)
-        files = [name for name in os.listdir(db.dir) if ".db" in name]
-        os.mkdir(f"{db.dir}/away")
-        for name in files:
-            os.rename(f"{db.dir}/{name}", f"{db.dir}/away/{name}")
+        move_files(db.dir, f"{db.dir}/away")
         for answer in (*each_plane(s, run), *each_plane(s, run, token)):
             check_unavailable(answer)
         assert os.listdir(db.dir) == ["away"], "another file was created"
-        for name in files:
-            os.rename(f"{db.dir}/away/{name}", f"{db.dir}/{name}")
+        move_files(f"{db.dir}/away", db.dir)
         s.get("/readyz", token=None).expect(200)
         assert len(s.get("/v1/executions").expect(200).json["items"]) == 1
         s.post(f"/v1/executions/{run}/cancel", token=token).expect(200)
         assert stream.message()[0] in ("events", "resync")
         stream.close()
+        assert s.stop() == 0
+        db.verify()
+    finally:
+        db.remove()
+
+
+@test
+def worker_of_the_server_stores_outcomes_and_runs_jobs_after_an_outage_of_the_database():
+    with outage("--worker", "2") as (s, leave, return_):
+        flag, ended = f"{s.db.dir}/flag", f"{s.db.dir}/ended"
+        script = f"until [ -e {flag} ]; do sleep 0.05; done; touch {ended}"
+        run = s.submit(command={"argv": ["sh", "-c", script]})
+        until(lambda: s.get(f"/v1/executions/{run}").json["status"] == "running")
+        leave()
+        check_unavailable(s.post("/v1/executions", {"function": "f"}))
+        open(flag, "w").close()
+        until(lambda: os.path.exists(ended))
+        check_unavailable(s.post("/v1/executions", {"function": "f"}))
+        return_()
+        until(lambda: s.get("/readyz", token=None).status == 200)
+        assert s.wait(run)["status"] == "succeeded"
+        assert s.wait(s.submit(command={"argv": ["true"]}))["status"] == "succeeded"
+
+
+def rename_table(db, old, new):
+    statement = f"ALTER TABLE {old} RENAME TO {new}"
+    if db.url.startswith("sqlite:"):
+        path = next(name for name in os.listdir(db.dir) if name.endswith(f"{db.tenant}.db"))
+        with contextlib.closing(sqlite3.connect(f"{db.dir}/{path}", isolation_level=None, timeout=PATIENCE)) as c:
+            c.execute(statement)
+    else:
+        script = f"SET search_path = pawl_{db.tenant}; {statement}"
+        subprocess.run(["psql", "-Xqc", script, db.url], check=True, timeout=PATIENCE)
+
+
+@test
+def server_whose_worker_cannot_continue_stops_and_reports_the_error():
+    db = Database()
+    try:
+        s = Server(db, "--worker", "1")
+        stream = live(s)
+        run = s.submit(command={"argv": ["true"]})
+        s.wait(run)
+        rename_table(db, "task_outbox", "moved")  # as a damaged schema would look to the worker
+        assert s.finish() == 6, s.rest  # as `pawl worker` does, so that a supervisor starts it again
+        assert "task_outbox" in s.rest[-1] and "the worker can't continue" in s.rest[0], s.rest
+        while stream.message():
+            pass
+        stream.close()
+        rename_table(db, "moved", "task_outbox")
+        s = Server(db, "--worker", "1")
+        assert s.wait(s.submit(command={"argv": ["true"]}))["status"] == "succeeded"
         assert s.stop() == 0
         db.verify()
     finally:

@@ -153,12 +153,16 @@ static void drain(struct server *s)
     __atomic_store_n(&drained, true, __ATOMIC_RELEASE);
 }
 
-static void wait_for_signal(struct server *s, int signals)
+/* Waits for a signal, or until the worker can't continue. */
+static void wait_for_stop(struct server *s, int signals)
 {
-    struct pollfd fd = {.fd = signals, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+                           {.fd = worker_failed_fd(s), .events = POLLIN}};
 
-    while (poll(&fd, 1, LOOK_MS) <= 0)
+    while (poll(fds, 2, LOOK_MS) <= 0)
         clients_close_slow(s);
+    fprintf(stderr, "pawl-server: %s: finishing open requests, stopping\n",
+            fds[0].revents ? "received a signal" : "the worker can't continue");
 }
 
 static int serve(struct server *s, struct err *err)
@@ -177,11 +181,9 @@ static int serve(struct server *s, struct err *err)
     TRY(worker_start(s, err));
     TRY(http_start(s, err));
     print_ready(s);
-    wait_for_signal(s, signals);
-    fprintf(stderr, "pawl-server: received a signal: finishing open requests, stopping\n");
+    wait_for_stop(s, signals);
     drain(s);
-    worker_stop(s);
-    return 0;
+    return worker_stop(s, err);
 }
 
 /* ---- options ---- */

@@ -19,10 +19,19 @@
 struct worker {
     struct server *server;
     pthread_t thread;
-    int stop; /* eventfd */
+    int stop;   /* eventfd: readable when the worker must stop */
+    int failed; /* eventfd: readable when the engine can't continue, for the reason in `err` */
+    struct pawl_error err;
     struct pawl *p;
     struct pawl_engine *engine;
 };
+
+static void notify(int eventfd)
+{
+    uint64_t one = 1;
+
+    (void)!write(eventfd, &one, sizeof(one));
+}
 
 static bool is_stopping(void *arg)
 {
@@ -58,10 +67,12 @@ static void *work(void *arg)
 
     while (!rc && !is_stopping(w))
         rc = step(w, &err);
-    if (rc)
-        fprintf(stderr, "pawl-server: the worker ended: %s\n", err.message);
-    else
+    if (!rc) {
         stop_engine(w, &err);
+    } else if (!is_stopping(w)) { /* else the stop ended a wait for the database */
+        w->err = err;
+        notify(w->failed);
+    }
     return NULL;
 }
 
@@ -87,6 +98,7 @@ int worker_start(struct server *s, struct err *err)
     w = s->worker = mem_zalloc(sizeof(*w));
     w->server = s;
     w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->failed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if ((rc = open_engine(w, &e)))
         return err_set(err, (enum error_code) - rc, "%s", e.message);
     if ((rc = thread_start(&w->thread, work, w)))
@@ -95,18 +107,28 @@ int worker_start(struct server *s, struct err *err)
     return 0;
 }
 
-void worker_stop(struct server *s)
+int worker_failed_fd(const struct server *s)
+{
+    return s->worker ? s->worker->failed : -1;
+}
+
+int worker_stop(struct server *s, struct err *err)
 {
     struct worker *w = s->worker;
-    uint64_t one = 1;
+    int rc = 0;
 
     if (!w)
-        return;
-    (void)!write(w->stop, &one, sizeof(one));
+        return 0;
+    notify(w->stop);
     pthread_join(w->thread, NULL);
+    if (w->err.code)
+        rc = err_set(err, (enum error_code)w->err.code, "the worker can't continue: %s",
+                     w->err.message);
     pawl_engine_close(w->engine);
     pawl_close(w->p);
     fd_close(&w->stop);
+    fd_close(&w->failed);
     free(w);
     s->worker = NULL;
+    return rc;
 }
