@@ -1329,6 +1329,10 @@ struct pawl_rights {
 PAWL_CHECKED int pawl_token_check(struct pawl *p, const char *text, struct pawl_rights **out,
                                   struct pawl_error *err);
 PAWL_API void pawl_rights_free(struct pawl_rights *r); /* NULL is ignored */
+/* Checks n tokens of the handle's tenant again, by one read, for a server whose clients stay
+ * connected. Sets active[i] to whether pawl_token_check would accept texts[i]; records no use. */
+PAWL_CHECKED int pawl_tokens_check(struct pawl *p, const char *const *texts, size_t n, bool *active,
+                                   struct pawl_error *err);
 /* Whether a worker with these rights may claim jobs of this lane from this queue. */
 PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, const char *queue);
 

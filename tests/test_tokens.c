@@ -305,3 +305,28 @@ TEST(revoked_token_is_refused_at_once_by_every_handle)
     pawl_close(server);
     close_clean(p);
 }
+
+TEST(check_of_many_tokens_reports_for_each_whether_it_is_active)
+{
+    struct pawl *p = open_counting();
+    char *expires = create_reader(p, "a", DAY), *revoked = create_reader(p, "b", 0);
+    char *kept = create_reader(p, "c", 0), *mistyped = create_reader(p, "d", 0);
+    const char *texts[] = {expires, revoked, kept, mistyped, "nonsense", kept};
+    bool active[6];
+
+    OK(pawl_tokens_check(p, texts, 0, NULL, &api_err));
+    mistyped[strlen(mistyped) - 1] ^= 1;
+    uses_written = 0;
+    OK(pawl_tokens_check(p, texts, 6, active, &api_err));
+    CHECK(active[0] && active[1] && active[2] && !active[3] && !active[4] && active[5]);
+    OK(pawl_token_revoke(p, "b", "bob", "leaked", &api_err));
+    advance(p, DAY + SECOND);
+    OK(pawl_tokens_check(p, texts, 6, active, &api_err));
+    CHECK(!active[0] && !active[1] && active[2] && !active[3] && !active[4] && active[5]);
+    CHECK_EQ(uses_written, 0);
+    free(expires);
+    free(revoked);
+    free(kept);
+    free(mistyped);
+    close_clean(p);
+}

@@ -165,3 +165,30 @@ int pawl_token_check(struct pawl *p, const char *text, struct pawl_rights **out,
     record_use(p, &l.at[0], l.now, hash);
     return make_rights(&l.at[0], out, err);
 }
+
+int pawl_tokens_check(struct pawl *p, const char *const *texts, size_t n, bool *active,
+                      struct pawl_error *e)
+{
+    AUTO_FREE unsigned char(*hashes)[TOKEN_HASH_SIZE] = NULL;
+    AUTO_FREE bool *ours = NULL;
+    struct err ignored = ERR_INIT;
+    API_ERR(e);
+
+    TRY(api_needs_database(p, "a check of tokens works", err));
+    if (!n)
+        return 0;
+    hashes = mem_zalloc(n * sizeof(*hashes));
+    ours = mem_zalloc(n * sizeof(*ours));
+    for (size_t i = 0; i < n; i++) {
+        AUTO(access_token_wipe) struct access_token token;
+
+        ours[i] = !access_token_read(texts[i], &token, &ignored) && belongs_to(&token, p);
+        if (ours[i])
+            access_token_hash(&token, hashes[i]);
+    }
+    TRY(query_tokens_active(p->store, (const unsigned char(*)[TOKEN_HASH_SIZE])hashes, n, active,
+                            err));
+    for (size_t i = 0; i < n; i++)
+        active[i] &= ours[i];
+    return 0;
+}

@@ -241,7 +241,7 @@ static bool check_token(struct request *r)
     r->by = arena_printf(&r->arena, "token %s", rights->name);
     r->scopes = rights->scopes;
     pawl_rights_free(rights);
-    r->known = true;
+    r->known = r->is_stored = true;
     return true;
 }
 

@@ -13,6 +13,7 @@
  *     planes.c      threads that carry out requests, with their database handles
  *     read_budget.c how much reading one token may cause
  *     watch.c       follows the history for streams and for requests that wait
+ *     revoke.c      ends both when their token is revoked or expires
  *     answer.c      answers and problems
  *     pages.c       the web pages
  *
@@ -122,6 +123,7 @@ struct request {
     /* The user who sent the request. */
     char tenant[TENANT_SIZE]; /* "" for the server's own tenant */
     const char *token;        /* NULL if none was sent */
+    bool is_stored;           /* the token is one of the database, which may be revoked */
     bool is_session;          /* the token is that of a cookie */
     const char *by;           /* the user's name for the history */
     unsigned scopes;          /* set by guard_admit if that needs no database, else by

@@ -25,9 +25,8 @@
 
 #define TOPICS_MAX 8
 #define EVENTS_MAX 200 /* at most this many events in one message */
-#define LIFE_US                                                                                \
-    (15 * 60 * 1000000LL) /* µs; a stream ends after that: the client connects again, and its \
-                             token is checked again */
+#define LIFE_US \
+    (15 * 60 * 1000000LL) /* µs; a stream ends after that, and the client connects again */
 #define BLOCK       512   /* bytes that each stream keeps for what it sends */
 #define DIRTY_BYTES 2048  /* a shorter part of a message makes no page dirty that is not in use */
 
@@ -45,6 +44,7 @@ struct stream {
     struct topic topics[TOPICS_MAX];
     size_t ntopics;
     char *names;
+    char *token;         /* NULL if the stream does not depend on a token of the database */
     uint64_t sent;       /* index in the ring, as watch.written: all events before it were sent or
                             do not concern this stream */
     int64_t last;        /* number of the last event that the sent messages cover */
@@ -186,6 +186,7 @@ static void free_stream(void *arg)
     pthread_mutex_unlock(&s->w->mutex);
     buf_release(&s->out);
     free(s->names);
+    free(s->token);
     free(s);
 }
 
@@ -207,12 +208,30 @@ void streams_wake(struct watch *w, bool news, bool tick)
     }
 }
 
+static void end_stream(struct stream *s)
+{
+    s->ended = true;
+    resume(s);
+}
+
 void streams_end(struct watch *w)
 {
-    for (struct stream *s = w->streams; s; s = s->next) {
-        s->ended = true;
-        resume(s);
-    }
+    for (struct stream *s = w->streams; s; s = s->next)
+        end_stream(s);
+}
+
+void streams_add_tokens(const struct watch *w, struct token_list *out)
+{
+    for (const struct stream *s = w->streams; s; s = s->next)
+        if (s->token)
+            *vec_add(&out->at) = s->token;
+}
+
+void streams_end_revoked(struct watch *w, const struct token_list *revoked)
+{
+    for (struct stream *s = w->streams; s; s = s->next)
+        if (s->token && token_list_has(revoked, s->token))
+            end_stream(s);
 }
 
 /* ---- start ---- */
@@ -289,6 +308,7 @@ void watch_stream(struct request *r, const char *topics, int64_t after)
         free(s);
         return;
     }
+    s->token = r->is_stored ? mem_strdup(r->token) : NULL;
     pthread_mutex_lock(&w->mutex);
     position(s, after);
     buf_addstr(&s->out, "retry: 1000\n\n");

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define FLUSH_US  250000LL   /* µs; a stream gets at most four messages a second for each topic */
-#define TICK_US   15000000LL /* µs between two comment lines of a stream */
+#define TICK_US   15000000LL /* µs between two comment lines of a stream, and checks of tokens */
 #define RETRY_US  2000000LL  /* µs until the next try after the database could not be used */
 #define LINGER_US 10000000LL /* µs after the last client, which may be about to connect again */
 
@@ -374,6 +374,8 @@ static void flush(struct watcher *t)
     if (tick) {
         t->ticked_at = now;
         answer_gone(t);
+        if (t->p)
+            watch_end_revoked(t->w, t->p, &t->waiting);
     }
 }
 

@@ -1,5 +1,5 @@
-/* watch_internal.h - the state of a watch, shared by watch.c (the thread of the watch) and stream.c
- * (the streams that it serves). */
+/* watch_internal.h - the state of a watch, shared by watch.c (the thread of the watch), stream.c
+ * (the streams that it serves) and revoke.c (clients whose token ends). */
 #ifndef SERVER_WATCH_INTERNAL_H
 #define SERVER_WATCH_INTERNAL_H
 
@@ -15,6 +15,12 @@ struct watched_event {
 };
 
 struct stream;
+
+/* Texts of tokens. */
+struct token_list {
+    VEC(const char *) at;
+};
+bool token_list_has(const struct token_list *l, const char *token); /* the list must be sorted */
 
 struct watch {
     struct server *server;
@@ -43,6 +49,15 @@ struct watch {
 void streams_wake(struct watch *w, bool news, bool tick);
 /* Ends all streams, after they have sent what is waiting. */
 void streams_end(struct watch *w);
+/* Adds the tokens of all streams that have one of the database; they stay valid until the mutex is
+ * unlocked. */
+void streams_add_tokens(const struct watch *w, struct token_list *out);
+/* Ends the streams whose token is in the list. */
+void streams_end_revoked(struct watch *w, const struct token_list *revoked);
+
+/* revoke.c: ends the streams of the watch, and answers the waiting requests, whose token is no
+ * longer active. Reads the database if they have tokens of it. */
+void watch_end_revoked(struct watch *w, struct pawl *p, struct request **waiting);
 
 /* watch.c: returns the watch of a tenant; starts it if there is none. NULL if the server stops. */
 struct watch *watch_of(struct server *s, const char *tenant);

@@ -2,6 +2,7 @@
 #ifndef STORE_QUERY_TOKEN_LIST_H
 #define STORE_QUERY_TOKEN_LIST_H
 
+#include "core/access_token.h"
 #include "store/operator.h"
 
 struct token_row {
@@ -25,5 +26,10 @@ MUST_USE int query_tokens(struct store *s, struct token_list *out, struct err *e
  * exist. */
 MUST_USE int query_token(struct store *s, const unsigned char *hash, struct token_list *out,
                          struct err *err);
+
+/* Reads the tokens whose secrets have these hashes, in any state, by one statement. Sets active[i]
+ * to whether the token i exists and is active. */
+MUST_USE int query_tokens_active(struct store *s, const unsigned char (*hashes)[TOKEN_HASH_SIZE],
+                                 size_t n, bool *active, struct err *err);
 
 #endif

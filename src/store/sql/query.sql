@@ -244,6 +244,10 @@ SELECT s.value, @last_audit@
 --: query_token(hash bytes)
 SELECT @token@ FROM access_tokens k WHERE k.hash = $1
 
+-- Which of these tokens exist, and when they end.
+--: query_token_ends(; n i64, hash bytes)
+SELECT :n, k.expires_at, k.revoked_at FROM access_tokens k @given@ WHERE k.hash = ANY (:hash)
+
 -- Tokens may have the same name, one after another. The entry that belongs to a token is the one of its own time.
 --: query_tokens()
 SELECT @token@, @last_audit@
