@@ -90,6 +90,7 @@ enum pawl_code {
 enum pawl_missing {
     PAWL_MISSING_EXECUTION = 1, /* no execution has this id */
     PAWL_MISSING_PARAM,         /* the workflow requires a value for this param */
+    PAWL_MISSING_SUBMITTED,     /* the SQL submission with this id is no execution yet */
 };
 
 struct pawl_error {

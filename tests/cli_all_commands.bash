@@ -55,6 +55,8 @@ every() {
 		exec -- sh -c 'echo done'
 		run FLOW
 		rerun RUN --failed
+		wait RUN --timeout 10m
+		watch RUN
 		worker --slots 2 --drain #
 		verify
 		verify --host

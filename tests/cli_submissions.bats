@@ -45,6 +45,20 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
+@test "wait for a SQL submission lasts until the execution that a worker makes of it has ended" {
+	id=$(sql_submit '{}')
+	status=0
+	p wait "$id" --timeout 0s >"$dir/waited" 2>"$dir/errors" || status=$?
+	[ "$status" = 8 ]
+	same "pawl: execution $id has not ended: pending" "$(cat "$dir/errors")"
+	p wait "$id" >"$dir/waited" 3>&- &
+	started+=($!)
+	p worker --drain 2>"$dir/worker"
+	wait_for "${started[-1]}"
+	[ "$status" = 0 ]
+	same "execution $id: succeeded" "$(cat "$dir/waited")"
+}
+
 @test "waiting SQL submission is shown by ls, tree, why and queue, and cancel ends it" {
 	id=$(sql_submit '{}')
 	[[ $(p ls) == *"$id"*pending*report* ]]

@@ -29,6 +29,11 @@ show BAD --parent
 show BAD --workflow
 show FAILED --at 2100-01-01
 show FAILED --at=#3
+wait FAILED
+wait GOOD BAD FAILED
+watch FAILED
+watch FAILED --progress json
+watch FAILED --progress tty
 tree FAILED
 tree FAILED --critical
 tree FAILED --at=#6
@@ -83,6 +88,10 @@ metrics
 REFUSED = """
 show 12345
 show x
+wait 12345
+wait WAITING --timeout 0s
+wait WAITING 12345 FAILED --timeout 100ms
+watch 12345
 tree 12345
 events 12345
 why 12345

@@ -36,6 +36,26 @@ def follow_through_a_server_prints_all_events_and_asks_for_nothing_while_idle():
         assert b.through("logs", root, "--follow") == b.on_database("logs", root, "--follow")
 
 
+@test
+def wait_and_watch_through_a_server_end_with_the_execution_and_print_what_they_print_on_the_database():
+    with both() as b:
+        b.fill()
+        commands = (("wait", b.failed, b.waiting), ("watch", b.waiting), ("wait", b.waiting, "--json"))
+        running = [subprocess.Popen([f"{BUILD}/pawl", "--server", b.url, *map(str, words)], text=True, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, env={**b.db.env, "PAWL_TOKEN": b.server.token}) for words in commands]
+        first = running[0].stdout.readline()
+        assert first.startswith(f"execution {b.failed}: failed")
+        assert "started" in running[1].stdout.readline()
+        b.on_database("cancel", b.waiting)
+        for words, process in zip(commands, running):
+            out, err = process.communicate(timeout=PATIENCE)
+            here = b.on_database(*words)
+            assert here.out.endswith(out) and out and (err, process.returncode) == (here.err, here.code), f"{words}: {out}{err}"
+        submitted = b.through("submit", b.file("good.yaml", "name: good\ntasks: {a: {approval: {message: sure?}, run: 'true'}}"), "--wait",
+                              "--timeout", "100ms")
+        assert submitted.code == 8 and "has not ended" in submitted.err and submitted.out.strip().isdigit(), submitted
+
+
 # ---- the library, for what the command line does not use ----
 
 

@@ -33,7 +33,7 @@ enum error_code {
 
 /* The kind of object that an error reports as missing. Front ends use it to add a hint on how to
  * find or supply the object. */
-enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM };
+enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM, MISSING_SUBMITTED };
 
 struct err {
     enum error_code code;

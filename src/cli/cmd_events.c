@@ -10,7 +10,6 @@
 
 #define NEWEST    100 /* number of events shown without --limit */
 #define FOLLOW_MS 300
-#define SETTLE_US 2000000LL
 /* In columns: DATA_ROOM is reserved for the data, except on terminals narrower than NARROW; the
  * data is left out if it gets less than LEAST_DATA. */
 enum { NARROW = 60, DATA_ROOM = 26, LEAST_DATA = 6 };
@@ -142,15 +141,6 @@ static int has_ended(struct cli *c, int64_t id, bool *ended)
     return 0;
 }
 
-/* If each event wakes the listener, there is nothing to look for until it does. Soon after a
- * wake-up a transaction that has an earlier event may still be about to commit. */
-static int pause_ms(const struct pawl_listener *l, int64_t news_at)
-{
-    bool quiet = l && pawl_listener_is_complete(l) && clock_boot_us() - news_at > SETTLE_US;
-
-    return quiet ? pawl_listener_poll_ms(l) : FOLLOW_MS;
-}
-
 static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
                             struct printing *printing)
 {
@@ -176,7 +166,7 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
             break;
         if ((rc = has_ended(c, id, &ended)) || ended)
             continue;
-        if (follow_wait(c->p, l, pause_ms(l, news_at)))
+        if (follow_wait(c->p, l, follow_pause_ms(l, news_at, FOLLOW_MS)))
             news_at = clock_boot_us();
     }
     pawl_listener_close(l);

@@ -1,6 +1,7 @@
 /* cmd_exec.c - pawl exec: runs one command as an execution. In the foreground this process
  * submits it, runs it alone and copies its output; if the process dies, a worker of the same
  * state folder takes the job over. With --detach any worker that serves its queue runs it. */
+#include "cli/end.h"
 #include "cli/foreground.h"
 
 #include "base/mem.h"
@@ -128,7 +129,7 @@ static void accepted(void *arg, int64_t id, bool existed)
 static int print_end(const struct exec *x)
 {
     const char *status = field(x->output.ended, "status"), *error = field(x->output.ended, "error");
-    int code = foreground_exit_code(status);
+    int code = end_exit_code(status);
 
     if (code)
         print_clean(stderr, "pawl: execution %lld: %s", (long long)x->output.execution,

@@ -69,9 +69,10 @@ static int check_place(struct cli *c, int64_t id, const struct rerun *r)
 static int continue_in_foreground(struct cli *c, int64_t id)
 {
     const struct rerun *r = c->values;
-    struct foreground h = {.state = r->state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
+    struct foreground h = {.state = r->state};
     json_auto_t *v = NULL;
 
+    TRY(progress_kind_read(c, NULL, &h.kind));
     TRY(show_object(c->p, id, &v, &c->err));
     if (strncmp(field(v, "queue"), FOREGROUND, strlen(FOREGROUND)))
         return 0;

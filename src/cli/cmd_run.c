@@ -2,12 +2,15 @@
  * shows its progress; if the process dies, a worker of the same state folder takes over.
  * `submit` queues it for workers, and also takes the name of an applied workflow. */
 #include "cli/foreground.h"
+#include "cli/wait.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 struct run_command {
     const char *queue, *priority, *key, *config, *state, *progress_name, *slots;
+    bool wait;
+    int64_t timeout; /* of --wait; negative: no limit */
     struct texts params;
     enum progress_kind kind;
     struct pawl_job job;
@@ -21,11 +24,7 @@ static int read_options(const struct cli *c, struct run_command *r)
         return cli_wrong(
             "--priority needs a whole number from -1000000 to 1000000, but got '%.60s'",
             r->priority);
-    if (r->progress_name && !progress_kind_of(r->progress_name, &r->kind))
-        return cli_wrong("--progress must be auto, tty, plain, json or none, not '%.60s'",
-                         r->progress_name);
-    if (r->kind == PROGRESS_AUTO)
-        r->kind = c->json ? PROGRESS_NONE : progress_auto();
+    TRY(progress_kind_read(c, r->progress_name, &r->kind));
     r->job = (struct pawl_job){
         .params = r->params.at, .queue = r->queue, .key = r->key, .priority = (int)n};
     return 0;
@@ -52,10 +51,7 @@ static int run(struct cli *c)
 static const struct option run_options[] = {
     {"param", OPTION_TEXTS, offsetof(struct run_command, params), "NAME=VALUE",
      "set a parameter of the workflow"},
-    {"progress", OPTION_TEXT, offsetof(struct run_command, progress_name),
-     "auto|tty|plain|json|none",
-     "how to show progress: as a live tree, as lines, or as JSON "
-     "events"},
+    PROGRESS_OPTION(struct run_command, progress_name),
     {"priority", OPTION_TEXT, offsetof(struct run_command, priority), "N",
      "jobs with a higher number are claimed first; default: 0"},
     {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
@@ -100,6 +96,8 @@ static int submit(struct cli *c)
     AUTO_WORKFLOW built = NULL;
 
     TRY(read_options(c, r));
+    if (r->timeout >= 0 && !r->wait)
+        return cli_wrong("--timeout limits how long --wait waits: give both");
     if (is_applied_name(c->words[0]))
         r->job.applied = c->words[0];
     else
@@ -112,7 +110,9 @@ static int submit(struct cli *c)
     cli_warn_executors(c->p, NULL, &r->job, NULL);
     if (pawl_submit(c->p, &r->job, 1, &c->err))
         return cli_fail_param(&c->err, "--param");
-    return print_execution(c, r->job.id);
+    TRY(print_execution(c, r->job.id));
+    fflush(stdout); /* a program that reads the id need not wait for the end */
+    return r->wait ? wait_for_ends(c, &r->job.id, 1, r->timeout) : 0;
 }
 
 static const struct option submit_options[] = {
@@ -124,20 +124,28 @@ static const struct option submit_options[] = {
      "jobs with a higher number are claimed first; default: 0"},
     {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
      "idempotency key: submitting twice with the same key creates one execution"},
+    {"wait", OPTION_FLAG, offsetof(struct run_command, wait), NULL,
+     "then wait for its end, as `pawl wait` does"},
+    {"timeout", OPTION_DURATION, offsetof(struct run_command, timeout), "DURATION",
+     "with --wait: wait at most this long; default: no limit"},
     {"config", OPTION_TEXT, offsetof(struct run_command, config), "FILE",
      "configuration file; default: ./pawl.yaml, else ~/.config/pawl/pawl.yaml"},
     {0},
 };
+
+static const struct run_command submit_defaults = {.timeout = -1};
 
 const struct command command_submit = {
     .name = "submit",
     .forms = "FILE|WORKFLOW",
     .text = "queue a workflow for workers: a file, or the name of an applied workflow",
     .options = submit_options,
-    .size = sizeof(struct run_command),
+    .size = sizeof(submit_defaults),
+    .defaults = &submit_defaults,
     .examples = {{"pawl submit nightly.flow.yaml --key nightly-2026-01-31",
                   "creates one execution, however often it is submitted"},
-                 {"pawl submit nightly", "the workflow applied under this name"}},
+                 {"pawl submit nightly", "the workflow applied under this name"},
+                 {"pawl submit nightly --wait", "print its id, and wait for its end"}},
     .least = 1,
     .most = 1,
     .run = submit,

@@ -54,11 +54,12 @@ const struct exit_code exit_codes[] = {
      "the execution failed; verify found a violation; diff --exit-code found a difference; or an "
      "internal error"},
     {"2", "wrong usage, input or definition; or the execution's state does not allow the action"},
-    {"3", "the execution was cancelled"},
+    {"3", "the execution was cancelled or skipped"},
     {"4", "the execution timed out"},
     {"5", "not found"},
     {"6", "the database or the server can't be used"},
     {"7", "refused: the limit on concurrent runs is reached"},
+    {"8", "the timeout of wait came before the end of the execution"},
     {"128+N", "ended by signal N; unfinished jobs are left to the workers of its state folder"},
     {0},
 };

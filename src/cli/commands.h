@@ -79,6 +79,8 @@ struct command {
     X(exec)         \
     X(run)          \
     X(submit)       \
+    X(wait)         \
+    X(watch)        \
     X(submissions)  \
     X(apply)        \
     X(workflow)     \

@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "cli/end.h"
 #include "cli/view/view.h"
 
 #include <signal.h>
@@ -119,33 +120,10 @@ static int on_signal(struct run *r, int signal)
 
 static int print_end(struct run *r, int code)
 {
-    json_auto_t *v = NULL;
-    const char *status, *error;
-    char *json;
-
-    if (progress_end(r->progress, r->h->file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+    if (progress_end(r->progress, r->h->file, &r->err) ||
+        end_print(r->p, r->id, r->h->json, &r->err))
         return cli_fail(&r->err);
-    if (r->h->json)
-        puts(json);
-    v = take_object(json);
-    status = field(v, "status");
-    error = strcmp(field(v, "error"), status) ? field(v, "error") : NULL;
-    fflush(stdout);
-    if (code)
-        print_clean(stderr, "pawl: execution %lld %s%s%s", (long long)r->id, status,
-                    error ? ": " : "", error ? error : "");
     return code;
-}
-
-int foreground_exit_code(const char *status)
-{
-    static const struct end {
-        const char *status;
-        int code;
-    } ends[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
-    const struct end *end = FIND_NAMED(ends, status);
-
-    return end ? end->code : -1;
 }
 
 /* Checks the status. Returns the exit code if the execution has ended, else -1. */
@@ -162,7 +140,7 @@ static int check_status(struct run *r)
     }
     r->checked_at = clock_boot_us();
     r->check_us = r->checked_at - start;
-    code = foreground_exit_code(status);
+    code = end_exit_code(status);
     return code < 0 ? code : print_end(r, code);
 }
 

@@ -27,7 +27,5 @@ struct foreground {
 const char *foreground_task(const struct cli *c);
 /* Returns the exit code for the execution's outcome or, with `output`, 0 once it has ended. */
 int foreground_run(const struct foreground *h, struct pawl *p);
-/* Returns the exit code for a final status; -1 if it is not final. */
-int foreground_exit_code(const char *status);
 
 #endif

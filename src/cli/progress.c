@@ -1,4 +1,4 @@
-/* progress.c - the ways in which `pawl run` shows progress; see progress.h. */
+/* progress.c - the ways in which progress is shown; see progress.h. */
 #include "cli/progress.h"
 
 #include "base/env.h"
@@ -28,22 +28,27 @@ struct progress {
     bool news;
 };
 
-bool progress_kind_of(const char *word, enum progress_kind *out)
-{
-    static const char *const words[] = {"auto", "tty", "plain", "json", "none"};
-    const char *const *found = FIND_NAMED(words, word);
-
-    if (found)
-        *out = (enum progress_kind)(found - words);
-    return found;
-}
-
-enum progress_kind progress_auto(void)
+/* Returns the kind that suits stdout: a live tree on a terminal that can move its cursor, otherwise
+ * lines. */
+static enum progress_kind kind_of_stdout(void)
 {
     const char *term = getenv("TERM");
 
     return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") ? PROGRESS_TTY
                                                                           : PROGRESS_PLAIN;
+}
+
+int progress_kind_read(const struct cli *c, const char *word, enum progress_kind *out)
+{
+    static const char *const words[] = {"auto", "tty", "plain", "json", "none"};
+    const char *const *found = FIND_NAMED(words, word ? word : "auto");
+
+    if (!found)
+        return cli_wrong("--progress must be auto, tty, plain, json or none, not '%.60s'", word);
+    *out = (enum progress_kind)(found - words);
+    if (*out == PROGRESS_AUTO)
+        *out = c->json ? PROGRESS_NONE : kind_of_stdout();
+    return 0;
 }
 
 int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,

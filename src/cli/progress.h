@@ -1,5 +1,5 @@
-/* progress.h - how `pawl run` shows progress: not at all, as JSON events, as lines, or as a live
- * tree. */
+/* progress.h - how `pawl run` and `pawl watch` show progress: not at all, as JSON events, as lines,
+ * or as a live tree. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -7,11 +7,16 @@
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 
-/* Parses the name of a kind; false if there is no such kind. */
-bool progress_kind_of(const char *word, enum progress_kind *out);
-/* Returns the kind that suits stdout: a live tree on a terminal that can move its cursor, otherwise
- * lines. */
-enum progress_kind progress_auto(void);
+/* The option --progress of a command; `member` of its values gets the word. */
+#define PROGRESS_OPTION(values, member)                                                \
+    {                                                                                  \
+        "progress", OPTION_TEXT, offsetof(values, member), "auto|tty|plain|json|none", \
+            "how to show progress: as a live tree, as lines, or as JSON "              \
+            "events"                                                                   \
+    }
+/* Reads the word of the option, NULL if it was not given. *out is not PROGRESS_AUTO. Returns 0, or
+ * the exit code of an error that was printed. */
+MUST_USE int progress_kind_read(const struct cli *c, const char *word, enum progress_kind *out);
 
 struct progress;
 /* Starts to show progress. Events before `since` are not shown; 0 to show all. */

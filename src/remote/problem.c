@@ -37,11 +37,16 @@ static enum error_code code_named(const char *name)
 
 static void set_missing(const json_t *problem, struct err *err)
 {
+    static const char *const words[] = {[MISSING_EXECUTION] = "execution",
+                                        [MISSING_PARAM] = "param",
+                                        [MISSING_SUBMITTED] = "submitted",
+                                        NULL};
     const char *kind = json_string_value(json_object_get(problem, "missing"));
     const char *name = json_string_value(json_object_get(problem, "name"));
 
-    if (kind && name)
-        err_missing(err, strcmp(kind, "param") ? MISSING_EXECUTION : MISSING_PARAM, name);
+    for (int i = MISSING_EXECUTION; kind && name && words[i]; i++)
+        if (!strcmp(words[i], kind))
+            err_missing(err, (enum err_missing)i, name);
 }
 
 int remote_no_server(struct remote *r, struct err *err)

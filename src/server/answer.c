@@ -90,13 +90,18 @@ static const char *code_name(int code)
     return code > 0 && (size_t)code < sizeof(names) / sizeof(*names) ? names[code] : NULL;
 }
 
+/* The words for enum pawl_missing. */
+static const char *const missing_words[] = {[PAWL_MISSING_EXECUTION] = "execution",
+                                            [PAWL_MISSING_PARAM] = "param",
+                                            [PAWL_MISSING_SUBMITTED] = "submitted"};
+
 /* The members that describe an error of the library. */
 static void write_error(struct json_writer *w, const struct pawl_error *err)
 {
     json_field_text(w, "code", code_name(err->code));
     if (!err->missing)
         return;
-    json_field_text(w, "missing", err->missing == PAWL_MISSING_PARAM ? "param" : "execution");
+    json_field_text(w, "missing", missing_words[err->missing]);
     json_field_text(w, "name", err->name);
 }
 

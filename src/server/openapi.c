@@ -361,7 +361,7 @@ static const char problem_schema[] =
     "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
     "\"detail\":{\"type\":\"string\",\"description\":\"one sentence: what is wrong and what to do\"},\"code\":{\"type\":\"string\","
     "\"description\":\"the code of pawl.h without PAWL_E_, if the library refused it\"},\"missing\":{\"type\":\"string\",\"enum\":"
-    "[\"execution\",\"param\"]},\"name\":{\"type\":\"string\",\"description\":\"the id or the param that is missing\"}}}";
+    "[\"execution\",\"param\",\"submitted\"]},\"name\":{\"type\":\"string\",\"description\":\"the id or the param that is missing\"}}}";
 
 /* The schemas of answers that come from the server and not from the library. */
 static const char own_schemas[] =

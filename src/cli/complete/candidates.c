@@ -18,6 +18,8 @@ static const struct wanted {
     {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},
     {"reject", .all = true, .status = "pending,ready", .waiting = "approval"},
     {"skip", .all = true, .status = "pending,ready"},
+    {"wait", .all = true, .status = "pending,ready,running"},
+    {"watch", .status = "pending,ready,running"},
     {"cancel", .status = "pending,ready,running"},
     {"pause", .status = "pending,ready,running"},
     {"resume", .status = "pending,ready,running"},

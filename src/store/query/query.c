@@ -38,13 +38,18 @@ static int read_executions(struct store *s, enum stmt_id q, int64_t id, struct e
     return 0;
 }
 
-int query_set_not_found(int64_t id, struct err *err)
+static int set_missing(enum err_missing missing, int64_t id, struct err *err)
 {
     char text[24];
 
     snprintf(text, sizeof(text), "%lld", (long long)id);
-    err_set(err, E_NOT_FOUND, "there is no execution %s", text);
-    return err_missing(err, MISSING_EXECUTION, text);
+    return err_missing(err, missing, text);
+}
+
+int query_set_not_found(int64_t id, struct err *err)
+{
+    err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+    return set_missing(MISSING_EXECUTION, id, err);
 }
 
 /* The id may belong to a SQL submission: it gets its id before the execution is created. */
@@ -69,11 +74,13 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
                      "execution %lld was not created, because its submission had the same "
                      "idempotency key as execution %lld",
                      n, (long long)l.at[0].execution);
-    else
-        rc = err_set(err, E_NOT_FOUND,
-                     "execution %lld does not exist yet: the submission that will create it "
-                     "(workflow %s) waits for a worker to take it; `pawl worker` starts one",
-                     n, l.at[0].workflow);
+    else {
+        err_set(err, E_NOT_FOUND,
+                "execution %lld does not exist yet: the submission that will create it "
+                "(workflow %s) waits for a worker to take it; `pawl worker` starts one",
+                n, l.at[0].workflow);
+        rc = set_missing(MISSING_SUBMITTED, id, err);
+    }
     submission_list_release(&l);
     return rc;
 }
