@@ -161,8 +161,9 @@ PAWL_CHECKED int pawl_distrust(const char *path, char **file, struct pawl_error 
  * everything under "reading" then ask the server, and return what it returns. A token decides the
  * tenant, and the history names the token as the one who asked: `by` has no effect. Opening asks
  * the server nothing yet. Functions that need the database itself, such as pawl_engine_open,
- * pawl_transaction and pawl_verify, fail with PAWL_E_INVALID. PAWL_E_COMMIT_UNKNOWN: the server did
- * not answer to a change. PAWL_E_UNAVAILABLE: the server can't be reached, or refuses the token. */
+ * pawl_transaction and pawl_cleanup, fail with PAWL_E_INVALID. PAWL_E_COMMIT_UNKNOWN: the server
+ * did not answer to a change. PAWL_E_UNAVAILABLE: the server can't be reached, or refuses the
+ * token. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
                            struct pawl_error *err);
 /* Closes a handle. Close everything made from the handle first. NULL is ignored. */
@@ -1760,7 +1761,8 @@ struct pawl_verify_result {
 };
 
 /* Checks the invariants of the whole database. PAWL_E_VIOLATION if one does not hold; the result is
- * set in that case, too. */
+ * set in that case, too. Through a server without save, since and host, with the scope admin;
+ * PAWL_E_REFUSED if the server is checking already. */
 PAWL_CHECKED int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
                              struct pawl_verify_result *result, struct pawl_error *err);
 

@@ -66,6 +66,16 @@ class Database:
         done = subprocess.run(command, input=script, text=True, capture_output=True, timeout=PATIENCE, check=True)
         return sorted(done.stdout.splitlines())
 
+    def execute(self, statement):
+        """Runs a statement on the tables, without Pawl."""
+        if self.url.startswith("sqlite:"):
+            with contextlib.closing(sqlite3.connect(f"{self.dir}/pawl.{self.tenant}.db", timeout=PATIENCE)) as db, db:
+                db.execute(statement)
+            return
+        command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", self.url]
+        subprocess.run(command, input=f"SET search_path = pawl_{self.tenant}; {statement}", text=True, capture_output=True, timeout=PATIENCE,
+                       check=True)
+
     def verify(self):
         assert "invariants hold" in self.pawl("verify")
 

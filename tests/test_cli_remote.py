@@ -182,6 +182,22 @@ def refused_command_through_a_server_has_the_sentence_and_the_code_of_the_databa
 
 
 @test
+def verify_through_a_server_prints_all_violations_and_has_the_exit_code_of_the_database():
+    with both() as b:
+        b.fill()
+        for options in ([], ["--json"], ["--lease", "1500ms"]):
+            assert b.same("verify", *options).code == 0
+        b.through("verify", token=b.db.token("reader", "read")).refused(6, "admin")
+        for _ in range(30):
+            b.on_database("exec", "--detach", "--", "true")
+        b.db.execute("UPDATE executions SET seq = seq + 1")
+        for options in ([], ["--json"], ["--lease", "1500ms"]):
+            found = b.same("verify", *options)
+            assert found.code == 1 and found.out.count("\n") > 20, found
+        b.db.execute("UPDATE executions SET seq = seq - 1")
+
+
+@test
 def overview_through_a_server_names_the_server_and_is_the_same_otherwise():
     with both() as b:
         b.fill()

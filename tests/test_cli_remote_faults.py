@@ -115,12 +115,15 @@ def token_that_is_missing_wrong_or_too_weak_is_reported():
 def command_that_needs_the_database_is_refused_with_one_sentence():
     with both() as b:
         words = "works with the database itself, not through a server"
-        for command in (["worker"], ["serve"], ["run", "x.yaml"], ["verify"], ["bench"]):
+        for command in (["worker"], ["serve"], ["run", "x.yaml"], ["bench"]):
             b.through(*command).refused(2, f"pawl {command[0]} {words}")
             run(b.db, *command, env={"PAWL_SERVER": b.url}).refused(2, f"pawl {command[0]} {words}")
             assert "--server" not in b.on_database("help", command[0]).out
         for command in (["migrate"], ["tenant", "list"], ["tenant", "create", "x"], ["cleanup-events", "--older-than", "1d"], ["fence", "--yes"]):
             b.through("admin", *command).refused(2, f"pawl admin {command[0]} {words}")
+        b.through("verify", "--host").refused(2, f"pawl verify --host {words}")
+        for option in ("--save", "--since"):
+            b.through("verify", option, "file").refused(2, f"a checkpoint of pawl verify {words}")
         b.through("exec", "--", "true").refused(2, f"pawl exec without --detach {words}")
         flow = b.file("flow.yaml", FLOW)
         root = json.loads(b.on_database("run", flow, "--json").out)["id"]

@@ -93,6 +93,7 @@ TEST(reading_function_without_a_server_reports_that_it_cannot_be_reached)
     AWAY(pawl_listen(p, PAWL_WAKE_EVENTS, &l, &err));
     AWAY(pawl_retention_get(p, &text, &err));
     AWAY(pawl_routes_get(p, &text, &err));
+    AWAY(pawl_verify(p, NULL, NULL, &err));
     CHECK_EQ(pawl_yield(p), 0);
     CHECK_STR(pawl_url(p), NOBODY);
     CHECK(pawl_has_queue(p));
@@ -171,7 +172,9 @@ TEST(function_that_needs_the_database_refuses_a_server)
     REFUSED(pawl_engine_open(p, NULL, &e, &err));
     REFUSED(pawl_worker_open(p, NULL, &w, &err));
     REFUSED(pawl_transaction(p, never, NULL, &err));
-    REFUSED(pawl_verify(p, NULL, &verified, &err));
+    REFUSED(pawl_verify(p, &(struct pawl_verify_options){.save = "f"}, &verified, &err));
+    REFUSED(pawl_verify(p, &(struct pawl_verify_options){.since = "f"}, &verified, &err));
+    REFUSED(pawl_verify(p, &(struct pawl_verify_options){.host = true}, &verified, &err));
     REFUSED(pawl_cleanup(p, 1, true, &cleaned, &err));
     REFUSED(pawl_fence(p, &fenced, &err));
     REFUSED(pawl_accept_timeline(p, NULL, &err));

@@ -53,8 +53,11 @@ int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
     struct pawl_verify_result r = {0};
     API_ERR(e);
 
-    TRY(api_needs_database(p, "a check of all invariants works", err));
-    TRY(verify_store(p, &o, &r, err));
+    if (o.save || o.since)
+        TRY(api_needs_database(p, "a checkpoint works", err));
+    if (o.host)
+        TRY(api_needs_database(p, "a check of this host works", err));
+    TRY(p->remote ? remote_verify(p->remote, &o, &r, err) : verify_store(p, &o, &r, err));
     if (o.host)
         TRY(verify_host(p, &o, &r, err));
     if (result)

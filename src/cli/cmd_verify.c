@@ -53,6 +53,10 @@ static int verify(struct cli *c)
     struct pawl_verify_result r = {0};
     int rc;
 
+    if (o->save || o->since)
+        TRY(cli_needs_database(c, "a checkpoint of pawl verify"));
+    if (o->host)
+        TRY(cli_needs_database(c, "pawl verify --host"));
     o->violation = print_violation;
     o->arg = &c->json;
     if ((rc = pawl_verify(c->p, o, &r, &c->err)) && rc != -PAWL_E_VIOLATION)
@@ -89,5 +93,4 @@ const struct command command_verify = {
     .run = verify,
     .opens = true,
     .reads = true,
-    .local = true,
 };

@@ -77,6 +77,10 @@ MUST_USE int remote_applied_versions(struct remote *r, const char *name, int64_t
 MUST_USE int remote_applied_show(struct remote *r, const char *name, const char *version,
                                  char **json, struct err *err);
 
+/* Checks the whole database; options that need files or this host are not looked at. */
+MUST_USE int remote_verify(struct remote *r, const struct pawl_verify_options *o,
+                           struct pawl_verify_result *out, struct err *err);
+
 /* ---- follow ---- */
 
 MUST_USE int remote_follow(struct remote *r, const struct pawl_event_query *q,

@@ -392,7 +392,7 @@ static const char own_schemas[] =
     "\"}}}},\"next\":{\"type\":[\"integer\",\"null\"],\"description\":\"where to continue; null at the end\"}}},"
     "\"Verified\":{\"type\":\"object\",\"required\":[\"checks\",\"violations\",\"executions\",\"events\",\"items\"],\"properties\":{"
     "\"checks\":{\"type\":\"integer\"},\"violations\":{\"type\":\"integer\"},\"executions\":{\"type\":\"integer\"},\"events\":{"
-    "\"type\":\"integer\"},\"items\":{\"type\":\"array\",\"description\":\"the first 100 violations\",\"items\":{\"type\":\"object\","
+    "\"type\":\"integer\"},\"items\":{\"type\":\"array\",\"description\":\"at most 20 violations of each invariant\",\"items\":{\"type\":\"object\","
     "\"required\":[\"invariant\",\"execution\",\"detail\"],\"properties\":{\"invariant\":{\"type\":\"string\"},\"execution\":{\"type\":["
     "\"integer\",\"null\"]},\"detail\":{\"type\":\"string\"}}}}}},\"NewToken\":{\"type\":"
     "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}},"

@@ -99,8 +99,6 @@ static void log_out(struct request *r)
 
 /* ---- verify ---- */
 
-#define VIOLATIONS_SHOWN 100
-
 struct violations {
     struct buf items;
     size_t n;
@@ -111,9 +109,7 @@ static void add_violation(void *arg, const char *invariant, int64_t execution, c
     struct violations *v = arg;
     struct json_writer w = JSON_WRITER(&v->items);
 
-    if (v->n++ >= VIOLATIONS_SHOWN)
-        return;
-    if (v->n > 1)
+    if (v->n++)
         buf_addch(&v->items, ',');
     json_write_begin(&w, '{');
     json_field_text(&w, "invariant", invariant);
@@ -146,7 +142,8 @@ static void verify(struct request *r)
 {
     static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
     struct violations found = {0};
-    struct pawl_verify_options o = {.violation = add_violation, .arg = &found};
+    struct pawl_verify_options o = {
+        .lease = value_int(&r->args, "lease"), .violation = add_violation, .arg = &found};
     struct pawl_verify_result result = {0};
     struct pawl_error err = {0};
 
@@ -222,6 +219,8 @@ static const struct value_rule token_members[] = {
     {0}};
 static const struct value_rule reason_only[] = {
     RULE("reason", TEXT, "recorded with it", .max = 1000), {0}};
+static const struct value_rule verify_args[] = {
+    RULE("lease", DURATION, "the longest lease of this database's workers; 30s if not given"), {0}};
 static const struct value_rule nothing[] = {{0}};
 
 #define READ  PAWL_SCOPE_READ, PLANE_READ
@@ -243,7 +242,7 @@ const struct endpoint service_endpoints[] = {
      .status = 204, .run = log_out},
     {"GET", "/v1/verify", "verify",
      "Checks every invariant of the database. It reads all of it: a large one takes minutes.",
-     PAWL_SCOPE_ADMIN, PLANE_READ, .answer = "Verified", .slow = true, .status = 200,
+     PAWL_SCOPE_ADMIN, PLANE_READ, verify_args, .answer = "Verified", .slow = true, .status = 200,
      .run = verify},
     {"GET", "/v1/tokens", "listTokens", "Lists access tokens, without their secrets.", ADMIN,
      .answer = "Token", .page = true, .status = 200, .run = tokens},
