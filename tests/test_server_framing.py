@@ -8,6 +8,7 @@ first one ends. The proxies refuse to submit, so whatever is submitted through t
 import contextlib
 import re
 import socket
+import time
 
 from harness import main, test
 from reverse_proxy import NGINX, proxy
@@ -268,6 +269,9 @@ def query_of_more_than_100_parameters_is_refused_at_once_and_nothing_is_carried_
             assert talk.read_to_the_end() == [400], n
             check_nothing_submitted(s, f"{n} parameters")
         s.get("/v1/queues?" + "&".join(["limit=1"] * 100)).expect(400)
+        start = time.monotonic()
+        assert s.stop() == 0
+        assert time.monotonic() - start < 9  # while a request has no answer, the server waits for 10 s
 
 
 # --- behind proxies -----------------------------------------------------------------------------------

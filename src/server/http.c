@@ -58,11 +58,12 @@ static void *on_target(void *server, const char *target, struct MHD_Connection *
 
     r->server = server;
     r->connection = c;
-    __atomic_add_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     r->target = arena_strdup(&r->arena, target);
     r->refused = has_too_many_args(target);
     if (r->refused)
-        refuse_args(c);
+        refuse_args(c); /* not an open request: libmicrohttpd may keep it until it is idle */
+    else
+        __atomic_add_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     return r;
 }
 
@@ -75,7 +76,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     if (!r)
         return;
     client_limit(r, 0); /* the time that the head of the connection's next request may take */
-    __atomic_sub_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
+    __atomic_sub_fetch(&r->server->open_requests, !r->refused, __ATOMIC_ACQ_REL);
     __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
     if (r->stream) /* the client went away before it was sent */
         MHD_destroy_response(r->stream);
