@@ -169,7 +169,7 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 
 # --- build -------------------------------------------------------------------------------------------
 
-.PHONY: all tests test-programs benches examples warnings
+.PHONY: all tests test-programs benches examples warnings server-warnings
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS) $(BUILD)/man
 tests: all examples test-programs
 test-programs: $(TESTS) $(filter %/pawl-shim %/pawl-server,$(PROGRAMS))
@@ -177,6 +177,7 @@ benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
 # Compiler warnings only, without generating code.
 warnings: $(OBJS:.o=.checked)
+server-warnings: $(SERVER_OBJS:.o=.checked)
 
 # Optimizing the tests themselves takes six times as long as compiling them and does not make them faster. There is no
 # fortified libc without optimization.
@@ -318,7 +319,7 @@ $(BUILD)/gen/web.c: tools/webgen $(wildcard web) $(WEB)
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo screenshots test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	chaos test-web check-web check-api check-webhooks empty-machine bench
+	chaos test-web check-web check-api check-webhooks check-mhd empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -404,6 +405,12 @@ check-webhooks:
 	tools/install-deps test
 	$(SUBMAKE) all
 	BUILD=$(BUILD) tests/check_webhooks
+
+# pawl-server with the libmicrohttpd of Debian 13, whose source apt's mirrors have; it is built in $(BUILD).
+check-mhd:
+	tools/install-deps test
+	$(SUBMAKE) all
+	BUILD=$(BUILD) tests/check_mhd
 
 mutants:
 	tools/install-deps test

@@ -20,6 +20,7 @@ from harness import Skip
 
 BUILD = os.environ.get("PAWL_TEST_BUILD", "build")
 SERVER_BUILD = os.environ.get("PAWL_TEST_SERVER_BUILD")  # with a sanitizer; only the server is run from there
+MHD = os.environ.get("PAWL_TEST_MHD")  # the libmicrohttpd that every server must have loaded
 PATIENCE = int(os.environ.get("PAWL_TEST_PATIENCE", "240"))  # seconds until a hang counts as a failure
 
 
@@ -139,8 +140,17 @@ class Server:
                 self.rest = []
                 self.reader = threading.Thread(target=lambda: self.rest.extend(self.process.stderr), daemon=True)
                 self.reader.start()
+                self.check_library()
                 return
         raise AssertionError(f"the server did not start: exit status {self.process.wait()}")
+
+    def check_library(self):
+        if not MHD:
+            return
+        with open(f"/proc/{self.process.pid}/maps") as maps:
+            if os.path.realpath(MHD) not in maps.read():
+                self.process.kill()
+                raise AssertionError(f"the server has not loaded {MHD}")
 
     def connection(self):
         if self.unix:
