@@ -1,9 +1,8 @@
-"""kill -9 of the server inside every kind of request. A ledger knows which requests were answered. Afterwards what was
-answered is there, the other requests were carried out whole or not at all, and a repeat with the same key submits nothing
-twice. TEST_LONG"""
+"""kill -9 of the server inside every kind of request that changes the database. A ledger knows which requests were answered.
+Afterwards what was answered is there, the other requests were carried out whole or not at all, and a repeat with the same key
+submits nothing twice. TEST_LONG"""
 
 import contextlib
-import http.client
 import itertools
 import os
 import random
@@ -14,143 +13,11 @@ import threading
 import time
 
 from harness import Skip, main, test
+from ledger_fixture import LOST, Client, Ledger, repeat_submission
 from server_fixture import PATIENCE, Database, Server
 from stream_client import Stream, live
 
-LOST = (ConnectionError, http.client.HTTPException, OSError)
 FULL = os.environ.get("PAWL_TEST_FULL")
-WORKFLOW = "name: nightly\ntasks: {{a: {{run: 'exit {0}'}}}}\n"
-
-
-class Ledger:
-    """What clients asked for: each entry is a kind and its subject, with the answer if there was one."""
-
-    def __init__(self):
-        self.answered, self.unanswered, self.keys = [], [], set()
-        self.numbers = itertools.count(1)  # next() is atomic
-
-    def name(self):
-        return f"n{next(self.numbers)}"
-
-    def check(self, s):
-        """`s` is a new server. Forgets what it has checked, except the keys of all submissions."""
-        for kind, subject, answer in self.answered:
-            getattr(self, f"check_{kind}")(s, subject, answer)
-        for kind, subject in self.unanswered:
-            if kind == "submit":
-                self.keys.update(subject)
-                repeat_submission(s, subject)
-        self.answered, self.unanswered = [], []
-        total = count_executions(s)
-        assert total == len(self.keys), (total, len(self.keys))
-
-    def check_submit(self, s, keys, answer):
-        self.keys.update(keys)
-        receipts = answer.json if isinstance(answer.json, list) else [answer.json]
-        again = repeat_submission(s, keys)
-        assert again == [r["id"] for r in receipts], (keys, receipts, again)
-
-    def check_cancel(self, s, run, answer):
-        assert s.get(f"/v1/executions/{run}").expect(200).json["status"] == "cancelled", run
-
-    def check_actions(self, s, queue, answer):
-        counts = s.get(f"/v1/executions/counts?queue={queue}").expect(200).json
-        assert answer.json["done"] == counts["cancelled"] == 10, (answer.json, counts)
-
-    def check_apply(self, s, text, answer):
-        versions = s.get("/v1/workflows/nightly/versions?limit=1000").expect(200).json["items"]
-        assert answer.headers["ETag"].strip('"') in [v["definition"] for v in versions], (answer.headers["ETag"], versions)
-
-    def check_limit(self, s, queue, answer):
-        shown = {q["queue"]: q for q in s.get("/v1/queues").expect(200).json["items"]}
-        assert shown[queue]["limit"]["max"] == 3, shown[queue]
-
-    def check_token(self, s, name, answer):
-        token = answer.json["token"]
-        assert s.get("/v1/identity", token=token).expect(200).json["by"] == f"token {name}"
-
-
-def count_executions(s):
-    """The endpoint of counts counts up to 10,000 only."""
-    total, path = 0, "/v1/executions?limit=1000"
-    while path:
-        answer = s.get(path).expect(200)
-        total += len(answer.json["items"])
-        path = answer.headers["Link"] and answer.headers["Link"][1:].split(">")[0]
-    return total
-
-
-def repeat_submission(s, keys):
-    """Submits jobs with these keys again; returns their ids. Either all of them existed or none."""
-    answer = s.post("/v1/executions", [{"function": "f", "key": k, "queue": k.split("-")[0]} for k in keys])
-    assert answer.status in (200, 201), answer.body
-    existed = {receipt["existed"] for receipt in answer.json}
-    assert len(existed) == 1, f"a list was half stored: {answer.json}"
-    return [receipt["id"] for receipt in answer.json]
-
-
-class Client:
-    """Makes requests. Each method prepares its request and returns it as (kind, subject, method, path, body)."""
-
-    def __init__(self, server, ledger):
-        self.server, self.ledger = server, ledger
-
-    def ask(self, kind, subject, method, path, body):
-        """Returns the answer, or None if the server died."""
-        headers = {"Content-Type": "application/yaml"} if isinstance(body, bytes) else {}
-        try:
-            answer = self.server.ask(method, path, body, headers=headers)
-        except LOST:
-            self.ledger.unanswered.append((kind, subject))
-            return None
-        assert answer.status in (200, 201), (kind, answer.status, answer.body)
-        self.ledger.answered.append((kind, subject, answer))
-        return answer
-
-    def jobs(self, n):
-        queue = self.ledger.name()
-        keys = [f"{queue}-{i}" for i in range(n)]
-        jobs = [{"function": "f", "key": k, "queue": queue} for k in keys]
-        return queue, ("submit", keys, "POST", "/v1/executions", jobs if n > 1 else jobs[0])
-
-    def submit(self):
-        return self.jobs(1)[1]
-
-    def submit_list(self):
-        return self.jobs(30)[1]
-
-    def cancel(self):
-        answer = self.ask(*self.submit())
-        return answer and ("cancel", answer.json["id"], "POST", f"/v1/executions/{answer.json['id']}/cancel", {})
-
-    def actions(self):
-        queue, request = self.jobs(10)
-        body = {"action": "cancel", "filter": {"queue": queue}}
-        return self.ask(*request) and ("actions", queue, "POST", "/v1/executions/actions", body)
-
-    def apply(self):
-        text = WORKFLOW.format(random.randrange(200)).encode()
-        return ("apply", text, "PUT", "/v1/workflows/nightly", text)
-
-    def limit(self):
-        queue = self.ledger.name()
-        return ("limit", queue, "PUT", f"/v1/queues/{queue}/limit", {"max": 3})
-
-    def token(self):
-        name = self.ledger.name()
-        return ("token", name, "POST", "/v1/tokens", {"name": name, "scopes": "read"})
-
-    KINDS = (submit, submit_list, cancel, actions, apply, limit, token)
-
-    def run(self, wrong):
-        """Makes requests until the server dies."""
-        try:
-            request = True
-            while request:
-                request = random.choice(self.KINDS)(self)
-                request = request and self.ask(*request)
-        except Exception as e:  # of a thread: the test raises it
-            wrong.append(e)
 
 
 def read_streams(server, wrong):
@@ -292,8 +159,9 @@ def check_one(s, ledger, before):
         elif kind == "actions":
             counts = s.get(f"/v1/executions/counts?queue={subject}").expect(200).json
             assert counts["cancelled"] in (0, 10), counts  # one transaction
+        ledger.check_unanswered(s, kind, subject)
     for kind, subject, answer in ledger.answered:
-        getattr(ledger, f"check_{kind}")(s, subject, answer)
+        ledger.check_answered(s, kind, subject, answer)
     for kind, subject in ledger.unanswered:
         if kind == "submit":
             repeat_submission(s, subject)
