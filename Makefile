@@ -333,7 +333,7 @@ screenshots:
 
 test:
 	tools/install-deps test
-	$(SUBMAKE) check-format check-layers check-sql gcc-build fuzz-build
+	$(SUBMAKE) check-format check-layers check-sql check-mutants gcc-build fuzz-build
 	tools/check-unused $(BUILD)
 	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
 
@@ -430,7 +430,7 @@ bench:
 
 C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/chaos tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
-.PHONY: format check-format check-layers check-sql
+.PHONY: format check-format check-layers check-sql check-mutants
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES) $(filter %.js,$(WEB))
 
@@ -444,6 +444,9 @@ check-layers:
 check-sql:
 	tools/check-sql --self-test
 	tools/check-sql
+
+check-mutants:
+	tools/check-mutants
 
 # --- install -----------------------------------------------------------------------------------------
 
