@@ -50,7 +50,8 @@ def check_all(page, axe, scheme, width):
     for path in paths:
         page.open(path, token=None).one("h1")
         violations += check(page, axe, f"{path} ({scheme}, {width} px)")
-    return violations + check_dialogs(page, axe, f"({scheme}, {width} px)")
+    where = f"({scheme}, {width} px)"
+    return violations + sum(look(page, axe, where) for look in (check_dialogs, check_system, check_editor, check_history, check_login))
 
 
 def check_dialogs(page, axe, where):
@@ -84,12 +85,68 @@ def check_dialogs(page, axe, where):
     return violations
 
 
+def check_system(page, axe, where):
+    """The dialogs of the page System, and its lists with what they have created."""
+    violations = 0
+    name = "made_" + "".join(c if c.isalnum() else "_" for c in where)
+    page.open("/system", token=None).click("button", "New token")
+    violations += check(page, axe, f"new token {where}")
+    page.fill("dialog [name=name]", name)
+    page.click("dialog button.primary", "Create")
+    page.one("dialog h1", "The new token")
+    violations += check(page, axe, f"secret of a token {where}")
+    page.confirm("Done")
+    page.click(".tokens tr:not(.over) button", "Revoke")
+    violations += check(page, axe, f"revoke a token {where}")
+    page.confirm("Revoke")
+    page.one(".tokens tr", "revoked")
+    page.click("button", "New webhook")
+    violations += check(page, axe, f"new webhook that reports {where}")
+    page.click("dialog label", "starts a workflow")
+    page.fill("dialog [name=name]", name)
+    violations += check(page, axe, f"new webhook that starts {where}")
+    page.click("dialog button.primary", "Create")
+    page.one("dialog h1", "The secret of")
+    violations += check(page, axe, f"secret of a webhook {where}")
+    page.confirm("Done")
+    page.click(f"[aria-label='Revoke {name}']")
+    violations += check(page, axe, f"revoke a webhook {where}")
+    page.click("dialog button", "Close")
+    return violations + check(page, axe, f"/system with tokens and webhooks {where}")
+
+
+def check_editor(page, axe, where):
+    page.open("/workflows?new=true", token=None).fill(".edit textarea", "name: x\ntasks:\n  a: {rn: 1}\n  b: {needs: d, run: 'true'}\n")
+    page.click(".edit button", "Apply")
+    page.one(".edit .problems li")
+    return check(page, axe, f"workflow with problems {where}")
+
+
+def check_history(page, axe, where):
+    failed, _, _, _ = page.runs
+    page.open(f"/runs/{failed}", token=None).click("button", "History")
+    page.sees("event 1", ".moment")
+    return check(page, axe, f"history {where}")
+
+
+def check_login(page, axe, where):
+    page.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    page.open("/system", token=None).one("dialog.login")
+    violations = check(page, axe, f"login {where}")
+    page.fill("#token", "not a token")
+    page.click("dialog button", "Log in")
+    page.sees("not valid", "dialog")
+    violations += check(page, axe, f"refused login {where}")
+    page.open("/").one("h1", "Runs")  # with the token
+    return violations
+
+
 def main():
     axe = open(sys.argv[1]).read()
     violations = 0
     with browsing(allowed=(REFUSED,)) as page:
         page.open("/").sees("Nothing has run yet")
-        for path in ("/", "/workflows", "/queues", "/workers", "/schedules", "/events"):
+        for path in ("/", "/workflows", "/queues", "/workers", "/schedules", "/events", "/system"):
             page.open(path, token=None).one("h1")
             violations += check(page, axe, f"{path} (nothing stored)")
     with browsing("--worker", "4", allowed=(REFUSED,)) as page:
