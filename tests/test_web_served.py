@@ -1,6 +1,7 @@
 """What the server sends to browsers, and who may use the pages. TEST_LONG"""
 
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -80,6 +81,35 @@ def page_of_a_run_asks_only_for_that_run_and_the_reader():
         page.settled()
         asked = page.js("return performance.getEntriesByType('resource').map((r) => new URL(r.name).pathname).filter((n) => !n.startsWith('/assets/'))")
         assert all(re.fullmatch(r"/v1/(session|stream|executions/\d+(/\w+)?)", path) for path in asked), asked
+
+
+@test
+def first_data_of_a_page_is_asked_for_once_and_together_with_the_reader():
+    with browsing("--worker", "1", allowed=(REFUSED,)) as page:
+        run = page.server.submit(yaml=TWO)
+        page.server.wait(run)
+        page.open("/").one("tr.row")
+        own = f"/v1/executions/{run}"
+        for path, shown, data in (("/", "tr.row", ["/v1/executions?limit=50"]), ("/queues", "tr.row", ["/v1/overview?limit=1"]),
+                                  (f"/runs/{run}?task=a", ".trow", [own, own + "/outline", own + "/why"])):
+            page.driver.get_log("performance")
+            page.open(path, token=None).one(shown)
+            page.sees("Live", ".state")
+            messages = [json.loads(entry["message"])["message"] for entry in page.driver.get_log("performance")]
+            asked = [m["params"]["request"]["url"].removeprefix(page.origin) for m in messages if m["method"] == "Network.requestWillBeSent"]
+            asked = [url for url in asked if url.startswith("/v1/")]
+            assert asked[: 1 + len(data)] == ["/v1/identity", *data], asked
+            stream = next(i for i, url in enumerate(asked) if url.startswith("/v1/stream"))  # which makes the page load again
+            assert all(asked[:stream].count(url) == 1 for url in data), asked
+            begun = next(i for i, m in enumerate(messages) if m["method"] == "Network.requestWillBeSent" and m["params"]["request"]["url"].endswith(data[-1]))
+            known = next(i for i, m in enumerate(messages) if m["method"] == "Network.responseReceived" and m["params"]["response"]["url"].endswith("/v1/identity"))
+            assert begun < known, (path, begun, known)
+
+        # Without a session the early requests are refused, and repeated after the login.
+        page.driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        page.open("/", token=None).fill("#token", page.server.token)
+        page.click("dialog button", "Log in")
+        page.one("tr.row", "two")
 
 
 @test

@@ -37,17 +37,25 @@ async function problemOf(answer) {
     return new Problem(answer.status, type, detail);
 }
 
+/** @type {Map<string, Promise<Response>>} the answers to the requests that early.js has sent, until they are taken */
+const early = /** @type {any} */ (window).pawlEarly ?? new Map();
+
+/** Forgets the early answers: only the first page may take them, later ones would show old data. */
+export const forgetEarly = () => early.clear();
+
 /**
- * Sends a request, or takes the answer to the one that early.js has sent.
+ * Sends a request, or takes the answer to the one that early.js has sent, unless that was refused.
  * @param {string} path
  * @param {RequestInit} options
  * @returns {Promise<Response>}
  */
-function send(path, options) {
-    const early = /** @type {{pawlIdentity?: Promise<Response>}} */ (/** @type {unknown} */ (window));
-    const answer = path === "/v1/identity" ? early.pawlIdentity : undefined;
-    delete early.pawlIdentity;
-    return answer ?? fetch(path, options);
+async function send(path, options) {
+    const sent = options.method === "GET" ? early.get(path) : undefined;
+    if (!sent) return fetch(path, options);
+    early.delete(path);
+    const answer = await sent.catch(() => null);
+    options.signal?.throwIfAborted();
+    return answer?.ok ? answer : fetch(path, options);
 }
 
 /**

@@ -1,4 +1,5 @@
 // app.js - the frame of all pages: session, navigation, state of the stream.
+import {forgetEarly} from "./api.js";
 import {fill, h} from "./dom.js";
 import {startClock} from "./format.js";
 import {addKeys, showKeys, startKeys} from "./keys.js";
@@ -40,7 +41,8 @@ async function start() {
     try {
         await startSession();
         startRouter();
-        showPage();
+        await showPage();
+        forgetEarly();
     } catch (error) { showError(error); }
 }
 

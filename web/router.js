@@ -150,7 +150,7 @@ function onClick(e) {
  */
 export function showPage(anew) {
     if (anew) shown = "";
-    show();
+    return show();
 }
 
 export function startRouter() {
