@@ -1438,6 +1438,10 @@ PAWL_CHECKED int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *a
 /* Reads an execution and its descendants, as one object with nested children. The caller frees
  * *json. */
 PAWL_CHECKED int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* Counts an execution and its descendants, up to `most`, by reading no more than an index of them;
+ * 0 if the execution does not exist. For a program that must not read a tree of any size. */
+PAWL_CHECKED int pawl_tree_size(struct pawl *p, int64_t id, int64_t most, int64_t *n,
+                                struct pawl_error *err);
 /* Reads an execution and its descendants, one object per line, each parent before its children. */
 PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg,
                                  struct pawl_error *err);

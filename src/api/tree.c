@@ -198,6 +198,14 @@ int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, stru
     return 0;
 }
 
+int pawl_tree_size(struct pawl *p, int64_t id, int64_t most, int64_t *n, struct pawl_error *e)
+{
+    API_ERR(e);
+
+    TRY(api_needs_database(p, "the size of a tree is read", err));
+    return query_tree_size(p->store, id, most, n, err);
+}
+
 /* ---- outlines ---- */
 
 struct outlined {

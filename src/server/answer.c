@@ -173,12 +173,58 @@ void answer_error(struct request *r, const struct pawl_error *err)
         write_problem(r, problems[code].status, problems[code].type, shown.message, err);
 }
 
+/* ---- how much is being sent ---- */
+
+/* Whether the answer of a request may be refused, because the request can be repeated and changed
+ * nothing. Health checks are not refused. */
+static bool may_refuse(const struct request *r)
+{
+    return r->endpoint && r->endpoint->plane == PLANE_READ && r->endpoint->scope;
+}
+
+static void count(struct request *r, size_t n)
+{
+    answer_uncount(r);
+    r->answer_counted = n;
+    __atomic_add_fetch(&r->server->answers, n, __ATOMIC_RELAXED);
+}
+
+static void refuse_size(struct request *r)
+{
+    answer_problem(
+        r, 422, "not-processable",
+        "the answer would have more than %d MB: read it by pages, with a smaller `limit`",
+        ANSWER_MAX >> 20);
+}
+
+void answer_count(struct request *r)
+{
+    size_t most = r->answer.len > LARGE_ANSWER ? ANSWERS / 4 * 3 : ANSWERS;
+
+    if (may_refuse(r) && r->answer.len > ANSWER_MAX)
+        refuse_size(r);
+    count(r, r->answer.len);
+    if (!may_refuse(r) || __atomic_load_n(&r->server->answers, __ATOMIC_RELAXED) <= most)
+        return;
+    answer_problem(r, 503, "unavailable",
+                   "the server is sending too many large answers: try again later");
+    count(r, r->answer.len);
+}
+
+void answer_uncount(struct request *r)
+{
+    __atomic_sub_fetch(&r->server->answers, r->answer_counted, __ATOMIC_RELAXED);
+    r->answer_counted = 0;
+}
+
 /* ---- pages ---- */
 
 int page_line(void *arg, const char *json)
 {
     struct page *p = arg;
 
+    if ((p->full = p->full || p->out.len + strlen(json) > ANSWER_MAX))
+        return 1;
     buf_addstr(&p->out, p->n++ ? ",\n" : "");
     buf_addstr(&p->out, json);
     return 0;
@@ -229,6 +275,11 @@ void answer_page(struct request *r, struct page *page, const char *next)
 {
     struct buf b = BUF_INIT;
 
+    if (page->full) {
+        buf_release(&page->out);
+        refuse_size(r);
+        return;
+    }
     buf_addstr(&b, "{\"items\":[");
     buf_addstr(&b, buf_cstr(&page->out));
     buf_addstr(&b, "],\"next\":");

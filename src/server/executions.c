@@ -174,6 +174,25 @@ static void show(struct request *r)
     }
 }
 
+/* Whether the tree of an execution fits into one answer; else answers with a problem. */
+static bool check_tree(struct request *r, int64_t id)
+{
+    struct pawl_error err = {0};
+    int64_t n;
+
+    if (pawl_tree_size(r->p, id, TREE_MAX + 1, &n, &err)) {
+        answer_error(r, &err);
+        return false;
+    }
+    if (n <= TREE_MAX)
+        return true;
+    answer_problem(r, 422, "not-processable",
+                   "the tree of execution %lld has more than %d executions: read it by pages of "
+                   "/v1/executions/%lld/children",
+                   (long long)id, TREE_MAX, (long long)id);
+    return false;
+}
+
 static void tree(struct request *r)
 {
     struct pawl_error err = {0};
@@ -182,7 +201,7 @@ static void tree(struct request *r)
     int64_t id;
     int rc;
 
-    if (!path_id(r, &id))
+    if (!path_id(r, &id) || !check_tree(r, id))
         return;
     rc = moment(r, &at) ? pawl_tree_at(r->p, id, &at, &json, &err)
                         : pawl_tree(r->p, id, &json, &err);
@@ -264,7 +283,7 @@ static void nodes(struct request *r)
     struct page page = {0};
     int64_t id;
 
-    if (path_id(r, &id)) {
+    if (path_id(r, &id) && check_tree(r, id)) {
         int rc = pawl_tree_lines(r->p, id, page_line, &page, &err);
 
         answer_lines(r, rc, &page, &err);
@@ -365,8 +384,8 @@ const struct endpoint execution_endpoints[] = {
      "Shows an execution. With `Prefer: wait=N` it answers when the execution has ended, after N seconds at the latest.",
      READ, at_args, .answer = "Execution", .status = 200, .run = show},
     {"GET", "/v1/executions/{id}/tree", "getTree",
-     "Shows an execution and its descendants, nested.", READ, at_args, .answer = "Execution",
-     .status = 200, .run = tree},
+     "Shows an execution and its descendants, nested: at most 100,000 of them.", READ, at_args,
+     .answer = "Execution", .status = 200, .run = tree},
     {"GET", "/v1/executions/{id}/outline", "getOutline",
      "Lists an execution and its descendants as lines for display; items of fan-outs are counted. The header Pawl-Time is "
      "the time that they show, in microseconds since 1970.",
@@ -375,8 +394,8 @@ const struct endpoint execution_endpoints[] = {
      "Lists the children of an execution, newest first.", READ, page_args, .answer = "Execution",
      .page = true, .status = 200, .run = children},
     {"GET", "/v1/executions/{id}/nodes", "listNodes",
-     "Lists an execution and its descendants, each parent before its children.", READ,
-     .answer = "Execution", .page = true, .status = 200, .run = nodes},
+     "Lists an execution and its descendants, each parent before its children: at most 100,000 of them.",
+     READ, .answer = "Execution", .page = true, .status = 200, .run = nodes},
     {"GET", "/v1/executions/{id}/parent", "getParent", "Shows the parent of an execution.", READ,
      .answer = "Execution", .status = 200, .run = parent},
     {"GET", "/v1/executions/{id}/workflow", "getWorkflowExecution",

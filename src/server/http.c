@@ -78,6 +78,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     client_limit(r, 0); /* the time that the head of the connection's next request may take */
     __atomic_sub_fetch(&r->server->open_requests, !r->refused, __ATOMIC_ACQ_REL);
     __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
+    answer_uncount(r);
     if (r->stream) /* the client went away before it was sent */
         MHD_destroy_response(r->stream);
     buf_release(&r->body);

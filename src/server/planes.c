@@ -118,10 +118,12 @@ static void run_one(struct request *r, struct pawl *p)
     r->p = p;
     if (guard_check(r))
         r->endpoint->run(r);
-    if (r->waits_for && !r->answered)
+    if (r->waits_for && !r->answered) {
         watch_execution(r);
-    else
-        request_done(r);
+        return;
+    }
+    answer_count(r);
+    request_done(r);
 }
 
 static void refuse(struct request *r)

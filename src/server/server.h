@@ -33,11 +33,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BODY_MAX    (8 << 20)  /* bytes of the body of a request */
-#define IN_FLIGHT   (64 << 20) /* bytes of all bodies that are being received or worked on */
-#define LARGE_BODY  (64 << 10) /* bytes; larger bodies leave a quarter of IN_FLIGHT to others */
-#define LIST_MAX    1000       /* at most this many lines in a page, and jobs in one request */
-#define TENANT_SIZE PAWL_TENANT_SIZE
+#define BODY_MAX     (8 << 20)   /* bytes of the body of a request */
+#define IN_FLIGHT    (64 << 20)  /* bytes of all bodies that are being received or worked on */
+#define LARGE_BODY   (64 << 10)  /* bytes; larger bodies leave a quarter of IN_FLIGHT to others */
+#define ANSWER_MAX   (128 << 20) /* bytes of an answer */
+#define ANSWERS      (256 << 20) /* bytes of all answers that are being sent */
+#define LARGE_ANSWER (64 << 10)  /* bytes; larger answers leave a quarter of ANSWERS to others */
+#define TREE_MAX     100000      /* executions of a tree in one answer */
+#define LIST_MAX     1000        /* at most this many lines in a page, and jobs in one request */
+#define TENANT_SIZE  PAWL_TENANT_SIZE
 
 #define ALL_SCOPES \
     (PAWL_SCOPE_READ | PAWL_SCOPE_SUBMIT | PAWL_SCOPE_OPERATE | PAWL_SCOPE_WORK | PAWL_SCOPE_ADMIN)
@@ -80,7 +84,8 @@ struct server {
     char *url;             /* location of the database, for messages */
     bool stopping;         /* accessed atomically, like open_requests and in_flight */
     long open_requests;    /* requests that have not been answered */
-    size_t in_flight;      /* bytes; atomic */
+    size_t in_flight;      /* bytes of bodies; atomic, like the next one */
+    size_t answers;        /* bytes of answers that have not been sent */
 };
 
 /* The value of an argument or member, as its rule says. */
@@ -144,6 +149,7 @@ struct request {
     bool close;   /* close the connection after the answer */
     unsigned status;
     struct buf answer;
+    size_t answer_counted; /* bytes of the answer that are counted in server.answers */
     const char *type;
     VEC(struct header) headers;
     struct MHD_Response *stream; /* the answer is this stream, and `answer` is not used */
@@ -171,10 +177,16 @@ struct problem_type {
 };
 extern const struct problem_type problem_types[]; /* ends with a NULL word */
 
-/* Collects the lines of a list as an array of a JSON document. */
+/* Counts the bytes of the answer until it was sent. If too many are being sent, an answer that only
+ * reads becomes a problem; so clients that take their answers slowly can't fill the memory. */
+void answer_count(struct request *r);
+void answer_uncount(struct request *r);
+
+/* Collects the lines of a list as an array of a JSON document, up to ANSWER_MAX bytes. */
 struct page {
     struct buf out;
     size_t n;
+    bool full; /* a line was left out */
 };
 int page_line(void *page, const char *json); /* a pawl_line */
 /* Answers {"items": [...], "next": cursor or null} and the header Link; `next` is NULL if it is the

@@ -121,6 +121,12 @@ int query_tree(struct store *s, int64_t id, struct execution_list *out, struct e
     return read_existing(s, Q_QUERY_TREE, id, out, err);
 }
 
+int query_tree_size(struct store *s, int64_t id, int64_t most, int64_t *n, struct err *err)
+{
+    *n = 0;
+    return ask_one(s, INTO(n), err, Q_QUERY_TREE_SIZE, id, most);
+}
+
 int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, struct err *err)
 {
     return read_executions(s, Q_QUERY_TASKS, workflow, out, err);

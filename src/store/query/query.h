@@ -41,6 +41,9 @@ MUST_USE int query_children(struct store *s, int64_t id, struct execution_list *
 /* Reads the execution `id` and all its descendants, ordered by depth, requested_at and id. One
  * query reads all levels. */
 MUST_USE int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err);
+/* Counts an execution and its descendants, up to `most`. */
+MUST_USE int query_tree_size(struct store *s, int64_t id, int64_t most, int64_t *n,
+                             struct err *err);
 /* One line of a tree in the form that views show; the execution has no input, result or spec. */
 struct outline_row {
     struct execution execution;

@@ -61,6 +61,15 @@ UNION ALL
 SELECT @submitted@ FROM submissions s WHERE s.id = $1 AND @waits@
  ORDER BY depth, requested_at, id
 
+-- The number of executions in a tree, counted up to `most`.
+--: query_tree_size(top i64, most i64)
+WITH RECURSIVE tree(id) AS (
+    SELECT id FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id FROM tree t @children_of_t@
+)
+SELECT count(*) FROM (SELECT t.id FROM tree t LIMIT $2) AS counted
+
 -- The children of a workflow and the items of its fan-outs.
 --: query_tasks(workflow i64)
 WITH RECURSIVE nodes(id, kind) AS (
