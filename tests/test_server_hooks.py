@@ -4,12 +4,15 @@ import base64
 import hashlib
 import hmac
 import json
+import select
 import signal
+import socket
 import subprocess
 import time
 
 from harness import main, test
 from server_fixture import BUILD, PATIENCE, Database, Server, serving
+from stream_client import until
 
 DEPLOY = """name: deploy
 params: {ref: none, from: none}
@@ -206,6 +209,67 @@ def messages_that_a_killed_server_did_not_answer_start_one_run_when_they_are_sen
         db.verify()
     finally:
         db.remove()
+
+
+def begin_message(s, size, held):
+    """Sends a message without a valid signature, but for its last bytes."""
+    c = socket.create_connection(("127.0.0.1", s.port), PATIENCE)
+    head = sign("whsec_bm90IHRoZSBzZWNyZXQ=", "x", b"")
+    lines = ["POST /v1/hooks/push HTTP/1.1", "Host: localhost", f"Content-Length: {size}", *(f"{k}: {v}" for k, v in head.items())]
+    c.sendall(("\r\n".join(lines) + "\r\n\r\n").encode() + b" " * (size - held))
+    return c
+
+
+def unread_bytes(port):
+    """How many bytes the kernel has that clients sent to the server, and that it has not read."""
+    with open("/proc/net/tcp") as f:
+        rows = [line.split() for line in f][1:]
+    to = sum(int(row[4].split(":")[0], 16) for row in rows if int(row[2].split(":")[1], 16) == port)
+    return to + sum(int(row[4].split(":")[1], 16) for row in rows if int(row[1].split(":")[1], 16) == port and row[3] == "01")
+
+
+def count_answered(sockets):
+    return len(select.select(sockets, [], [], 0)[0])
+
+
+@test
+def messages_without_a_signature_do_not_hold_up_submissions():
+    with serving() as s:
+        prepare(s)
+        s.submit(function="f")
+        waiting = 0
+        for _ in range(20):  # until a submission is answered while many messages wait for their check
+            sockets = [begin_message(s, 300000, 1) for _ in range(38)]
+            until(lambda: not unread_bytes(s.port))  # so that all messages are complete before the submission
+            for c in sockets:
+                c.sendall(b" ")
+            s.submit(function="f")
+            waiting = max(waiting, len(sockets) - count_answered(sockets))
+            for c in sockets:
+                assert c.recv(12) == b"HTTP/1.1 401"
+                c.close()
+            if waiting >= 15:
+                break
+        assert waiting >= 15, f"{waiting} messages waited when a submission was answered"
+
+
+@test
+def bodies_of_messages_without_a_signature_take_no_memory_from_submissions():
+    with serving() as s:
+        secret = prepare(s)
+        held = [begin_message(s, 7 << 20, 1) for _ in range(9)]  # as much as all submissions together may have
+        held += [begin_message(s, 60000, 1) for _ in range(300)]
+        s.post("/v1/executions", {"function": "f", "input": "x" * 900000}).expect(201)
+        for c in held:
+            c.sendall(b" ")
+        statuses = {c.recv(12) for c in held}
+        assert b"HTTP/1.1 503" in statuses and statuses <= {b"HTTP/1.1 401", b"HTTP/1.1 503"}, statuses
+        for c in held:
+            c.close()
+        body = b'{"ref": "main"}'
+        while (answer := send(s, sign(secret, "msg_1", body), body)).status == 503:
+            time.sleep(0.05)  # the server has not noticed yet that the others are gone
+        answer.expect(201)
 
 
 main()

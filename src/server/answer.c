@@ -34,6 +34,14 @@ void answer_empty(struct request *r, unsigned status)
     answer_buf(r, status, NULL, &b);
 }
 
+void answer_shared(struct request *r, const char *type, const void *bytes, size_t len)
+{
+    answer_empty(r, 200);
+    r->type = type;
+    r->shared = bytes;
+    r->shared_len = len;
+}
+
 void answer_header(struct request *r, const char *name, const char *fmt, ...)
 {
     struct header *h = vec_add(&r->headers);

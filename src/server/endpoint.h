@@ -55,6 +55,7 @@ enum plane {
     PLANE_READ,
     PLANE_SUBMIT, /* submissions; those of batched endpoints in one transaction */
     PLANE_CONTROL,
+    PLANE_HOOK, /* messages of webhooks, which anybody can send: their signature is checked here */
     PLANES
 };
 

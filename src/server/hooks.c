@@ -142,7 +142,7 @@ const struct endpoint hook_endpoints[] = {
      "Takes a message of a webhook, which needs no token: its signature is checked. Starts the applied workflow whose "
      "`on: webhook` names it, once for each id of a message. Answers 201 if the execution is new, 200 if an earlier delivery "
      "of the message has created it, and 401 if the webhook or the signature is not valid.",
-     0, PLANE_SUBMIT, tenant_only, .body_type = "*/*", .answer = "Submitted", .status = 201,
+     0, PLANE_HOOK, tenant_only, .body_type = "*/*", .answer = "Submitted", .status = 201,
      .run = receive},
     {0},
 };

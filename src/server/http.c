@@ -67,6 +67,15 @@ static void *on_target(void *server, const char *target, struct MHD_Connection *
     return r;
 }
 
+/* Where the bytes of the request's body are counted. Bodies of requests without a token have a
+ * count of their own, so that they take no memory from others. */
+static size_t *count_of_bodies(const struct request *r)
+{
+    struct server *s = r->server;
+
+    return r->endpoint && r->endpoint->plane == PLANE_HOOK ? &s->hook_bodies : &s->in_flight;
+}
+
 static void on_completed(void *arg, struct MHD_Connection *c, void **state,
                          enum MHD_RequestTerminationCode why)
 {
@@ -77,7 +86,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
         return;
     client_limit(r, 0); /* the time that the head of the connection's next request may take */
     __atomic_sub_fetch(&r->server->open_requests, !r->refused, __ATOMIC_ACQ_REL);
-    __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(count_of_bodies(r), r->counted, __ATOMIC_RELAXED);
     answer_uncount(r);
     if (r->stream) /* the client went away before it was sent */
         MHD_destroy_response(r->stream);
@@ -125,6 +134,20 @@ static void add_headers(struct request *r, struct MHD_Response *m)
         MHD_add_response_header(m, "Connection", "close");
 }
 
+/* The response owns the answer of the request, unless the answer is shared. */
+static struct MHD_Response *make_response(struct request *r)
+{
+    struct buf b = r->answer;
+
+    if (r->shared)
+        return MHD_create_response_from_buffer(r->shared_len, (void *)r->shared,
+                                               MHD_RESPMEM_PERSISTENT);
+    if (!b.len) /* but it may have memory */
+        return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    r->answer = (struct buf)BUF_INIT;
+    return MHD_create_response_from_buffer(b.len, b.ptr, MHD_RESPMEM_MUST_FREE);
+}
+
 static enum MHD_Result send_answer(struct request *r)
 {
     struct MHD_Response *m = r->stream;
@@ -133,12 +156,8 @@ static enum MHD_Result send_answer(struct request *r)
     if (m) {
         client_wait(r);
     } else {
-        client_limit(r, (int64_t)r->answer.len);
-        m = r->answer.len ? MHD_create_response_from_buffer(r->answer.len, r->answer.ptr,
-                                                            MHD_RESPMEM_MUST_FREE)
-                          : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-        if (r->answer.len)
-            r->answer = (struct buf)BUF_INIT; /* else it may still have memory */
+        client_limit(r, (int64_t)(r->shared ? r->shared_len : r->answer.len));
+        m = make_response(r);
     }
     add_headers(r, m);
     sent = MHD_queue_response(r->connection, r->status, m);
@@ -265,16 +284,17 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
  * dropped, up to DISCARD_MAX, then the connection ends. */
 static enum MHD_Result receive(struct request *r, const char *data, size_t *size)
 {
-    size_t total, most = IN_FLIGHT;
+    size_t total, most;
 
     r->received += *size;
-    if (r->received > LARGE_BODY)
-        most -= IN_FLIGHT / 4;
     if (r->answered) {
         *size = 0;
         return r->received <= DISCARD_MAX ? MHD_YES : MHD_NO;
     }
-    total = __atomic_add_fetch(&r->server->in_flight, *size, __ATOMIC_RELAXED);
+    most = r->endpoint->plane == PLANE_HOOK ? HOOK_BODIES : IN_FLIGHT;
+    if (r->received > LARGE_BODY)
+        most -= most / 4;
+    total = __atomic_add_fetch(count_of_bodies(r), *size, __ATOMIC_RELAXED);
     r->counted += *size;
     if (r->received > BODY_MAX)
         answer_problem(r, 413, "too-large", "the body has more than %d bytes", BODY_MAX);

@@ -179,6 +179,7 @@ static int serve(struct server *s, struct err *err)
     TRY(planes_start(s, err));
     TRY(watches_start(s, err));
     TRY(worker_start(s, err));
+    s->openapi = openapi_text();
     TRY(http_start(s, err));
     print_ready(s);
     wait_for_stop(s, signals);
@@ -303,5 +304,6 @@ int main(int argc, char **argv)
     free((void *)s.options.proxies);
     free(s.proxies);
     free(s.url);
+    free(s.openapi);
     return rc ? err_exit_code(err.code) : 0;
 }

@@ -64,7 +64,6 @@ static void answer_file(struct request *r, const struct page_file *f, const char
     const char *etag = arena_printf(&r->arena, "\"%s\"", page_version);
     const char *known =
         MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
-    struct buf b = BUF_INIT;
 
     if (r->server->options.web) {
         answer_from_disk(r, f);
@@ -77,8 +76,7 @@ static void answer_file(struct request *r, const struct page_file *f, const char
         return;
     }
     answer_header(r, "Content-Encoding", "gzip");
-    buf_add(&b, f->zip, f->len);
-    answer_buf(r, 200, media_type(f->name), &b);
+    answer_shared(r, media_type(f->name), f->zip, f->len);
 }
 
 /* The script that shows a page, as in web/router.js. */

@@ -29,8 +29,10 @@
 static const struct {
     int threads;
     size_t batch;
-} shape[PLANES] = {
-    [PLANE_READ] = {4, 1}, [PLANE_SUBMIT] = {1, BATCH_MAX}, [PLANE_CONTROL] = {2, 1}};
+} shape[PLANES] = {[PLANE_READ] = {4, 1},
+                   [PLANE_SUBMIT] = {1, BATCH_MAX},
+                   [PLANE_CONTROL] = {2, 1},
+                   [PLANE_HOOK] = {1, 1}};
 
 struct handle {
     struct pawl *p;

@@ -35,7 +35,8 @@
 
 #define BODY_MAX     (8 << 20)   /* bytes of the body of a request */
 #define IN_FLIGHT    (64 << 20)  /* bytes of all bodies that are being received or worked on */
-#define LARGE_BODY   (64 << 10)  /* bytes; larger bodies leave a quarter of IN_FLIGHT to others */
+#define HOOK_BODIES  (16 << 20)  /* bytes of bodies of messages of webhooks, which have no token */
+#define LARGE_BODY   (64 << 10)  /* bytes; larger bodies leave a quarter of these to others */
 #define ANSWER_MAX   (128 << 20) /* bytes of an answer */
 #define ANSWERS      (256 << 20) /* bytes of all answers that are being sent */
 #define LARGE_ANSWER (64 << 10)  /* bytes; larger answers leave a quarter of ANSWERS to others */
@@ -82,9 +83,11 @@ struct server {
     struct watches *watches;
     struct worker *worker; /* NULL if none */
     char *url;             /* location of the database, for messages */
+    char *openapi;         /* the OpenAPI document */
     bool stopping;         /* accessed atomically, like open_requests and in_flight */
     long open_requests;    /* requests that have not been answered */
-    size_t in_flight;      /* bytes of bodies; atomic, like the next one */
+    size_t in_flight;      /* bytes of bodies; atomic, like the next two */
+    size_t hook_bodies;    /* bytes of bodies of PLANE_HOOK, which in_flight does not have */
     size_t answers;        /* bytes of answers that have not been sent */
 };
 
@@ -123,7 +126,7 @@ struct request {
     struct values args;
     struct buf body;
     size_t received; /* bytes received of the body */
-    size_t counted;  /* bytes of the body that are counted in server.in_flight */
+    size_t counted;  /* bytes of the body that are counted in the server */
 
     /* The user who sent the request. */
     char tenant[TENANT_SIZE]; /* "" for the server's own tenant */
@@ -149,6 +152,8 @@ struct request {
     bool close;   /* close the connection after the answer */
     unsigned status;
     struct buf answer;
+    const void *shared; /* the answer is these bytes, and `answer` is not used; NULL if not */
+    size_t shared_len;
     size_t answer_counted; /* bytes of the answer that are counted in server.answers */
     const char *type;
     VEC(struct header) headers;
@@ -162,6 +167,8 @@ void answer_json(struct request *r, unsigned status, const char *json);
 /* Sets the answer; takes over the buffer and leaves it empty. */
 void answer_buf(struct request *r, unsigned status, const char *type, struct buf *body);
 void answer_empty(struct request *r, unsigned status);
+/* Sets bytes as the answer, which live as long as the server; they are not copied. */
+void answer_shared(struct request *r, const char *type, const void *bytes, size_t len);
 /* Adds a header to the answer. The name must be static; the value is copied. */
 void answer_header(struct request *r, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Sets a problem (application/problem+json, RFC 9457) as the answer. `type` is one of the words of

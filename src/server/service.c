@@ -42,9 +42,7 @@ static void metrics(struct request *r)
 
 static void openapi(struct request *r)
 {
-    AUTO_FREE char *text = openapi_text();
-
-    answer_json(r, 200, text);
+    answer_shared(r, "application/json", r->server->openapi, strlen(r->server->openapi));
 }
 
 /* ---- who asks ---- */
