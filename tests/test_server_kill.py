@@ -15,7 +15,7 @@ import time
 from harness import Skip, main, test
 from ledger_fixture import LOST, Client, Ledger, repeat_submission
 from server_fixture import PATIENCE, Database, Server
-from stream_client import Stream, live
+from stream_client import Stream, live, until
 
 FULL = os.environ.get("PAWL_TEST_FULL")
 
@@ -65,6 +65,46 @@ def requests_that_a_kill_interrupts_are_carried_out_whole_or_not_at_all():
             answered += len(ledger.answered)
             check_on_new_server(db, ledger)
         assert answered > 50, answered
+
+
+@test
+def submission_that_a_stopping_server_does_not_answer_is_not_carried_out():
+    with database() as db:
+        for _ in range(10 if FULL else 3):
+            s, ledger, wrong = Server(db), Ledger(), []
+            ledger.numbers = itertools.count(random.randrange(10**9))
+            before = count_executions(s)
+            threads = [threading.Thread(target=submit_until_the_end, args=(Client(s, ledger), wrong)) for _ in range(8)]
+            for t in threads:
+                t.start()
+            until(lambda: ledger.answered)
+            time.sleep(random.uniform(0, 0.5))
+            assert s.stop() == 0
+            for t in threads:
+                t.join(PATIENCE)
+            assert not wrong, wrong
+            after = Server(db)
+            stored = sum(len(keys) for _, keys, _ in ledger.answered)
+            assert count_executions(after) - before == stored
+            for _, keys, answer in ledger.answered:
+                ledger.check_submit(after, keys, answer)
+            assert after.stop() == 0
+
+
+def submit_until_the_end(client, wrong):
+    """Submits jobs and lists of them until the server has stopped."""
+    try:
+        while True:
+            request = random.choice((client.submit, client.submit_list))()
+            _, keys, method, path, body = request
+            answer = client.server.ask(method, path, body)
+            if answer.status == 503:
+                return
+            client.ledger.answered.append(("submit", keys, answer.expect(201)))
+    except LOST:
+        pass
+    except Exception as e:  # of a thread: the test raises it
+        wrong.append(e)
 
 
 def check_on_new_server(db, ledger):

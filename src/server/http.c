@@ -240,6 +240,17 @@ static bool should_discard(struct request *r)
     return !has_body || (n <= DISCARD_MAX && !header_of(r, "Expect"));
 }
 
+/* How many bytes of a body the client may take its time for. */
+static int64_t expected_bytes(struct request *r)
+{
+    const char *length = header_of(r, "Content-Length");
+    long long n = length ? atoll(length) : 0;
+
+    if (header_of(r, "Transfer-Encoding"))
+        return BODY_MAX;
+    return n < BODY_MAX ? n : BODY_MAX;
+}
+
 /* Refuses a head that is too large: libmicrohttpd itself refuses only a head that its pool can't
  * hold. */
 static bool check_head(struct request *r)
@@ -271,7 +282,7 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
     }
     if (fault || !check_head(r))
         return send_answer(r);
-    client_limit(r, BODY_MAX);
+    client_limit(r, expected_bytes(r));
     if (find_endpoint(r) && guard_admit(r) && guard_has_identity(r) && check_length(r))
         return MHD_YES;
     if (should_discard(r))
