@@ -1663,16 +1663,21 @@ PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *eac
  * first. Paused schedules have none. */
 PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each,
                                     void *arg, struct pawl_error *err);
-/* Lists SQL submissions (made with pawl_submit() in a PostgreSQL transaction), newest first.
- * `status` is waiting, taken or refused; NULL for all. A limit of 0, or of more than 1,000, stands
- * for 1,000.
+struct pawl_submission_query {
+    const char *status; /* waiting, taken or refused; NULL for all */
+    int64_t limit;      /* 0, or more than 1,000, for 1,000 */
+    const char *cursor; /* *next of the page before; NULL for the first page */
+};
+/* Lists SQL submissions (made with pawl_submit() in a PostgreSQL transaction), newest first; with
+ * the status waiting, in the order in which workers take them. *next (may be NULL) is set to the
+ * cursor of the next page, which the caller frees; NULL if there is none.
  *
  * pawl_show, pawl_status, pawl_tree, pawl_why, pawl_list, pawl_last, pawl_wait and pawl_cancel
  * treat a waiting submission as the execution that it becomes: a pending workflow with the same id,
  * whose `waiting` starts with "submission". Other functions fail with PAWL_E_NOT_FOUND until a
  * worker has taken it. */
-PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each,
-                                  void *arg, struct pawl_error *err);
+PAWL_CHECKED int pawl_submissions(struct pawl *p, const struct pawl_submission_query *query,
+                                  pawl_line *each, void *arg, char **next, struct pawl_error *err);
 /* List queues or workers, one object each. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);

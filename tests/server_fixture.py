@@ -77,6 +77,17 @@ class Database:
         subprocess.run(command, input=f"SET search_path = pawl_{self.tenant}; {statement}", text=True, capture_output=True, timeout=PATIENCE,
                        check=True)
 
+    def submit_by_sql(self, workflow, n):
+        """Makes n SQL submissions of an applied workflow; on SQLite writes the rows that pawl_submit() would write."""
+        if not self.url.startswith("sqlite:"):
+            self.execute(f"SELECT count(pawl_submit('{workflow}', '{{}}')) FROM generate_series(1, {n})")
+            return
+        self.execute(f"UPDATE counters SET value = value + {n} WHERE name = 'execution_id'")
+        self.execute(f"""WITH RECURSIVE i (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM i WHERE n + 1 < {n})
+                         INSERT INTO submissions (id, requested_at, delay, priority, workflow, definition, params)
+                         SELECT c.value - i.n, w.applied_at, 0, 0, w.name, w.hash, '{{}}' FROM i, counters c, workflow_names w
+                         WHERE c.name = 'execution_id' AND w.name = '{workflow}'""")
+
     def verify(self):
         assert "invariants hold" in self.pawl("verify")
 

@@ -2,6 +2,8 @@
 the database itself."""
 # TEST_LONG
 
+import json
+
 from harness import main, test
 from remote_fixture import both, without_durations
 
@@ -179,6 +181,29 @@ def refused_command_through_a_server_has_the_sentence_and_the_code_of_the_databa
         for words in commands(REFUSED, b):
             b.same(*words)
         assert b.on_database("events", "--limit", 0).out == before
+
+
+@test
+def submissions_are_listed_in_pages_until_the_limit_or_the_end():
+    with both() as b:
+        b.fill()
+        assert b.same("submissions").err == ""
+        b.db.submit_by_sql("timed", 1203)
+        cut = b.same("submissions")
+        assert cut.out.count("\n") == 101 and "only the first 100 submissions are shown" in cut.err and cut.code == 0
+        for options in ([], ["--status", "waiting"]):
+            for limit, lines in ((7, 7), (1000, 1000), (1100, 1100), (0, 1203), (5000, 1203)):
+                listed = b.same("submissions", "--json", "--limit", limit, *options)
+                ids = [json.loads(line)["id"] for line in listed.out.splitlines()]
+                assert len(ids) == lines and listed.err == "", (limit, len(ids), listed.err)
+                assert ids == sorted(set(ids), reverse=not options)
+        page = b.server.get("/v1/submissions?limit=1000").expect(200)
+        rest = b.server.get(f"/v1/submissions?limit=1000&cursor={page.json['next']}").expect(200).json
+        assert len(rest["items"]) == 203 and rest["next"] is None and "cursor=" in page.headers["Link"]
+        for cursor in ("x", "1", "0-0", "1-2-3", "99999999999999999999-"):
+            b.server.get(f"/v1/submissions?cursor={cursor}").expect(400)
+        b.server.get("/v1/submissions?status=refused&cursor=9223372036854775807-1").expect(200)
+        b.on_database("cancel", "--workflow", "timed", "--yes")
 
 
 @test

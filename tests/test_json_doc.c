@@ -271,7 +271,7 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     check_fields("### The pause of a schedule", NULL, json_object_get(last, "paused"));
     check_catalogue(s, p, workflow);
     sql_submit(s, (struct sql_call){0});
-    OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
+    OK(pawl_submissions(p, NULL, keep_last, &last, NULL, &api_err));
     check_fields("## A submission", "a submission ", last);
     OK(pawl_token_create(p, &(struct pawl_token){.name = "ci", .scopes = PAWL_SCOPE_READ}, NULL,
                          NULL, &json, &api_err));

@@ -83,7 +83,7 @@ TEST(reading_function_without_a_server_reports_that_it_cannot_be_reached)
     AWAY(pawl_applied_versions(p, "w", 0, 0, no_line, NULL, &flag, &err));
     AWAY(pawl_schedules(p, NULL, no_line, NULL, &err));
     AWAY(pawl_schedule_next(p, "w", 1, no_line, NULL, &err));
-    AWAY(pawl_submissions(p, NULL, 0, no_line, NULL, &err));
+    AWAY(pawl_submissions(p, NULL, no_line, NULL, NULL, &err));
     AWAY(pawl_queues(p, no_line, NULL, &err));
     AWAY(pawl_workers(p, no_line, NULL, &err));
     AWAY(pawl_tokens(p, no_line, NULL, &err));

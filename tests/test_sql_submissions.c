@@ -213,17 +213,63 @@ TEST(submissions_are_filtered_by_status_and_listed_newest_first)
     take_submissions(s);
     ids[SUBMISSION_WAITING] = sql_submit(s, (struct sql_call){0});
     for (i = SUBMISSION_WAITING; i <= SUBMISSION_REFUSED; i++) {
-        CHECK_OK_ERR(query_submissions(s, (enum submission_state)i, 9, &l, &err), &err);
+        CHECK_OK_ERR(query_submissions(s, (enum submission_state)i, NULL, 9, &l, &err), &err);
         CHECK_EQ(l.n, 1);
         CHECK_EQ(l.at[0].id, ids[i]);
         CHECK_STR(submission_states[i], words[i]);
         CHECK_STR(submission_word(s, ids[i]), words[i]);
         submission_list_release(&l);
     }
-    CHECK_OK_ERR(query_submissions(s, SUBMISSION_ANY, 2, &l, &err), &err);
+    CHECK_OK_ERR(query_submissions(s, SUBMISSION_ANY, NULL, 2, &l, &err), &err);
     CHECK_EQ(l.n, 2);
     CHECK_EQ(l.at[0].id, ids[SUBMISSION_WAITING]); /* newest first */
     submission_list_release(&l);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Reads the list of a state in pages of one, and compares it with the whole list. */
+static void check_pages(struct store *s, enum submission_state state, size_t expected)
+{
+    struct submission_list all = {0}, page = {0};
+    struct submission_place after;
+    struct err err = ERR_INIT;
+    size_t i;
+
+    CHECK_OK_ERR(query_submissions(s, state, NULL, 100, &all, &err), &err);
+    CHECK_EQ(all.n, expected);
+    for (i = 0; i <= all.n; i++) {
+        CHECK_OK_ERR(query_submissions(s, state, i ? &after : NULL, 1, &page, &err), &err);
+        CHECK_EQ(page.n, i < all.n);
+        if (page.n) {
+            CHECK_EQ(page.at[0].id, all.at[i].id);
+            after = submission_place(&page.at[0], state);
+        }
+        submission_list_release(&page);
+    }
+    submission_list_release(&all);
+}
+
+TEST(pages_of_submissions_have_each_of_them_once_though_several_were_refused_at_one_time)
+{
+    struct store *s = fixture_store();
+    int i;
+
+    apply(s, ONE_TASK);
+    for (i = 0; i < 4; i++)
+        sql_submit(s, (struct sql_call){0});
+    take_submissions(s);
+    for (i = 0; i < 3; i++)
+        sql_submit(s, (struct sql_call){0});
+    sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
+    take_submissions(s);
+    for (i = 0; i < 3; i++)
+        sql_submit(s, (struct sql_call){0});
+    check_pages(s, SUBMISSION_TAKEN, 4);
+    check_pages(s, SUBMISSION_REFUSED, 3);
+    check_pages(s, SUBMISSION_WAITING, 3);
+    check_pages(s, SUBMISSION_ANY, 10);
+    CHECK_EQ(sql_number(s, "SELECT count(DISTINCT decided_at) FROM submissions"), 2);
     verify_clean(s);
     store_close(&s);
 }

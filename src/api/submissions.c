@@ -2,9 +2,10 @@
 #include "store/query/submissions.h"
 #include "api/api.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_COUNT 1000
+#define MOST 1000 /* lines of a page */
 
 static void write_state(struct json_writer *w, const void *row)
 {
@@ -48,21 +49,50 @@ static int find_state(const char *text, enum submission_state *out, struct err *
     return 0;
 }
 
-int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each, void *arg,
-                     struct pawl_error *e)
+/* A cursor is the place of the last line. */
+static int read_cursor(const char *text, struct submission_place *out, struct err *err)
 {
+    long long at, id;
+    int end = 0;
+
+    if (sscanf(text, "%lld-%lld%n", &at, &id, &end) != 2 || !end || text[end] || at < 0 || id <= 0)
+        return err_set(err, E_INVALID,
+                       "'%.60s' is not a cursor: use the one that came with the page before", text);
+    *out = (struct submission_place){at, id};
+    return 0;
+}
+
+static char *cursor_after(const struct submission_row *last, enum submission_state list)
+{
+    struct submission_place p = submission_place(last, list);
+
+    return mem_printf("%lld-%lld", (long long)p.at, (long long)p.id);
+}
+
+int pawl_submissions(struct pawl *p, const struct pawl_submission_query *query, pawl_line *each,
+                     void *arg, char **next, struct pawl_error *e)
+{
+    struct pawl_submission_query q = query ? *query : (struct pawl_submission_query){0};
     AUTO_LINES lines = {.each = each, .arg = arg};
     enum submission_state state = SUBMISSION_ANY;
     AUTO(submission_list_release) struct submission_list l = {0};
+    struct submission_place after;
+    size_t limit = q.limit > 0 && q.limit < MOST ? (size_t)q.limit : MOST, i;
     API_ERR(e);
 
-    limit = limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT;
-    TRY(find_state(status, &state, err));
-    if (p->remote)
-        return remote_lines(p->remote, "/v1/submissions", "status", status, (int64_t)limit, each,
-                            arg, err);
-    TRY(query_submissions(p->store, state, limit, &l, err));
-    for (size_t i = 0; i < l.n && !lines.closed; i++)
+    if (next)
+        *next = NULL;
+    TRY(find_state(q.status, &state, err));
+    if (q.cursor)
+        TRY(read_cursor(q.cursor, &after, err));
+    if (p->remote) {
+        q.limit = (int64_t)limit;
+        return remote_submissions(p->remote, &q, each, arg, next, err);
+    }
+    TRY(query_submissions(p->store, state, q.cursor ? &after : NULL, limit + 1, &l, err));
+    for (i = 0; i < l.n && i < limit && !lines.closed; i++)
         lines_add(&lines, &submission_noun, &l.at[i]);
+    if (next && l.n > limit && !lines.closed)
+        *next = cursor_after(&l.at[limit - 1], state);
     return 0;
 }

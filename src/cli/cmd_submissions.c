@@ -2,7 +2,9 @@
  * outcome. */
 #include "cli/list.h"
 
-#define DEFAULT_COUNT 100
+#include <stdlib.h>
+
+#define NEWEST 100 /* number of submissions shown without --limit */
 
 struct command_options {
     const char *status;
@@ -27,24 +29,48 @@ static const struct list_column columns[] = {
     {"<", "error", cell_note},
 };
 
+/* Sets *next if there are more than the limit. */
+static int read_pages(struct cli *c, const struct command_options *w, struct list *l, char **next)
+{
+    int64_t most = w->limit < 0 ? NEWEST : w->limit;
+    AUTO_FREE char *cursor = NULL;
+
+    do {
+        struct pawl_submission_query q = {
+            .status = w->status, .limit = most ? most - l->n : 0, .cursor = *next};
+
+        free(cursor);
+        cursor = *next;
+        TRY(pawl_submissions(c->p, &q, list_line, l, next, &c->err));
+    } while (*next && l->n != most);
+    return 0;
+}
+
 static int submissions(struct cli *c)
 {
     const struct command_options *w = c->values;
     struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
+    char *next = NULL;
+    int rc = list_end(&l, read_pages(c, w, &l, &next));
 
-    return list_end(&l,
-                    pawl_submissions(c->p, w->status, (size_t)w->limit, list_line, &l, &c->err));
+    if (!rc && next && w->limit < 0)
+        fprintf(stderr,
+                "pawl: only the first %d submissions are shown: use --limit N for more, --limit 0 "
+                "for all\n",
+                NEWEST);
+    free(next);
+    return rc;
 }
 
 static const struct option options[] = {
     {"status", OPTION_TEXT, offsetof(struct command_options, status), "waiting|taken|refused",
      "only submissions that wait for a worker, became an execution, or were refused"},
     {"limit", OPTION_NUMBER, offsetof(struct command_options, limit), "N",
-     "at most N submissions; default: 100"},
+     "at most N submissions, 0: all; default: 100"},
     {0},
 };
 
-static const struct command_options defaults = {.limit = DEFAULT_COUNT};
+static const struct command_options defaults = {.limit = -1};
 
 const struct command command_submissions = {
     .name = "submissions",

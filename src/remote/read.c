@@ -69,6 +69,18 @@ int remote_lines(struct remote *r, const char *path, const char *argument, const
     return remote_pages(r, &q, each, arg, err);
 }
 
+int remote_submissions(struct remote *r, const struct pawl_submission_query *s, pawl_line *each,
+                       void *arg, char **next, struct err *err)
+{
+    AUTO_CALL q = {0};
+
+    call_path(&q, "/v1/submissions");
+    call_text(&q, "status", s->status);
+    call_int(&q, "limit", s->limit);
+    call_text(&q, "cursor", s->cursor);
+    return remote_page(r, &q, each, arg, next, err);
+}
+
 /* ---- one execution ---- */
 
 int remote_show(struct remote *r, int64_t id, const char *what, const struct pawl_moment *at,

@@ -69,6 +69,8 @@ MUST_USE int remote_get(struct remote *r, const char *path, char **json, struct 
 MUST_USE int remote_lines(struct remote *r, const char *path, const char *argument,
                           const char *name, int64_t limit, pawl_line *each, void *arg,
                           struct err *err);
+MUST_USE int remote_submissions(struct remote *r, const struct pawl_submission_query *s,
+                                pawl_line *each, void *arg, char **next, struct err *err);
 MUST_USE int remote_applied_list(struct remote *r, const struct pawl_applied_query *q,
                                  pawl_line *each, void *arg, bool *more, struct err *err);
 MUST_USE int remote_applied_versions(struct remote *r, const char *name, int64_t before,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PAGE 100 /* lines, unless the request says otherwise */
+
 static void queues(struct request *r)
 {
     struct pawl_error err = {0};
@@ -26,12 +28,23 @@ static void workers(struct request *r)
 static void submissions(struct request *r)
 {
     int64_t n = value_int(&r->args, "limit");
+    struct pawl_submission_query q = {.status = value_text(&r->args, "status"),
+                                      .limit = n ? n : PAGE,
+                                      .cursor = value_text(&r->args, "cursor")};
     struct pawl_error err = {0};
     struct page page = {0};
-    int rc = pawl_submissions(r->p, value_text(&r->args, "status"), n ? (size_t)n : 100, page_line,
-                              &page, &err);
+    char *next;
 
-    answer_lines(r, rc, &page, &err);
+    if (pawl_submissions(r->p, &q, page_line, &page, &next, &err)) {
+        buf_release(&page.out);
+        if (err.code == PAWL_E_INVALID)
+            answer_problem(r, 400, "invalid", "%s", err.message);
+        else
+            answer_error(r, &err);
+        return;
+    }
+    answer_page(r, &page, next);
+    free(next);
 }
 
 static void overview(struct request *r)
@@ -108,7 +121,8 @@ static const struct value_rule limit_members[] = {
     {0}};
 static const struct value_rule submission_args[] = {
     RULE("status", WORD, "only with this status", .words = "waiting|taken|refused"),
-    RULE("limit", INT, "how many; 100 if not given", .min = 1, .max = LIST_MAX),
+    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it", .max = 60),
+    RULE("limit", INT, "the size of a page; 100 if not given", .min = 1, .max = LIST_MAX),
     {0}};
 static const struct value_rule overview_args[] = {
     RULE("part", TEXT, "only running jobs whose name or queue has this part", .max = 200),
@@ -130,8 +144,9 @@ const struct endpoint queue_endpoints[] = {
      .body = reason_only, .answer = "Queue", .page = true, .status = 200, .run = resume_queue},
     {"GET", "/v1/workers", "listWorkers", "Lists workers.", READ, .answer = "Worker", .page = true,
      .status = 200, .run = workers},
-    {"GET", "/v1/submissions", "listSubmissions", "Lists SQL submissions, newest first.", READ,
-     submission_args, .answer = "Submission", .page = true, .status = 200, .run = submissions},
+    {"GET", "/v1/submissions", "listSubmissions",
+     "Lists SQL submissions, newest first, or if they wait, oldest first.", READ, submission_args,
+     .answer = "Submission", .page = true, .status = 200, .run = submissions},
     {"GET", "/v1/overview", "getOverview", "Shows queues, workers and running jobs at once.", READ,
      overview_args, .answer = "Overview", .status = 200, .run = overview},
     {0},

@@ -26,9 +26,17 @@ extern const char *const submission_states[SUBMISSION_STATE_COUNT]; /* the text 
                                                                        "" */
 enum submission_state submission_state(const struct submission_row *r);
 
-/* Lists at most n submissions, newest first; waiting ones in the order in which workers take
- * them. */
-MUST_USE int query_submissions(struct store *s, enum submission_state state, size_t n,
+/* The place of a submission in the list of its state: those that were taken are ordered by
+ * execution, those that were refused by decided_at. */
+struct submission_place {
+    int64_t at, id;
+};
+struct submission_place submission_place(const struct submission_row *r,
+                                         enum submission_state list);
+/* Lists at most n submissions that follow `after` (NULL: from the beginning), newest first; waiting
+ * ones in the order in which workers take them. */
+MUST_USE int query_submissions(struct store *s, enum submission_state state,
+                               const struct submission_place *after, size_t n,
                                struct submission_list *out, struct err *err);
 #define SUBMISSION_TOTAL_MOST 100000
 /* Numbers of stored submissions that wait or were refused; each is counted up to

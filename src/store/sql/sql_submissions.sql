@@ -45,17 +45,22 @@ RETURNING id
 --: query_submission(id i64)
 SELECT @submission@ FROM submissions s WHERE s.id = $1
 
---: query_submissions(n i64)
-SELECT @submission@ FROM submissions s ORDER BY s.id DESC LIMIT $1
+--: query_submissions(id i64, n i64)
+SELECT @submission@ FROM submissions s WHERE s.id < $1 ORDER BY s.id DESC LIMIT $2
 
---: query_submissions_taken(n i64)
-SELECT @submission@ FROM submissions s WHERE s.execution IS NOT NULL ORDER BY s.execution DESC LIMIT $1
+--: query_submissions_waiting(id i64, n i64)
+SELECT @submission@ FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL AND s.id > $1 ORDER BY s.id LIMIT $2
 
---: query_submissions_waiting(n i64)
-SELECT @submission@ FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT $1
+--: query_submissions_taken(execution i64, id i64, n i64)
+SELECT @submission@ FROM submissions s
+ WHERE s.execution IS NOT NULL AND s.execution <= $1 AND (s.execution < $1 OR s.id < $2)
+ ORDER BY s.execution DESC, s.id DESC LIMIT $3
 
---: query_submissions_refused(n i64)
-SELECT @submission@ FROM submissions s WHERE s.error IS NOT NULL ORDER BY s.decided_at DESC LIMIT $1
+-- One transaction refuses several at the same time.
+--: query_submissions_refused(at time, id i64, n i64)
+SELECT @submission@ FROM submissions s
+ WHERE s.error IS NOT NULL AND s.decided_at <= $1 AND (s.decided_at < $1 OR s.id < $2)
+ ORDER BY s.decided_at DESC, s.id DESC LIMIT $3
 
 -- How many submissions wait and how many were refused, each counted up to $1, and since when the oldest one waits.
 --: query_submission_totals(most i64)
