@@ -86,11 +86,14 @@ enum pawl_code {
     PAWL_E_VIOLATION,      /* verify found an invariant that does not hold */
 };
 
-/* The kind of object that an error reports as missing, if the program may be able to supply it. */
+/* What an error reports as missing, if the program may be able to supply it or to wait for it. */
 enum pawl_missing {
     PAWL_MISSING_EXECUTION = 1, /* no execution has this id */
     PAWL_MISSING_PARAM,         /* the workflow requires a value for this param */
     PAWL_MISSING_SUBMITTED,     /* the SQL submission with this id is no execution yet */
+    /* The call is right, but the state of the execution, queue or schedule does not allow it now:
+     * tells this case of PAWL_E_INVALID from a wrong argument. There is no name. */
+    PAWL_MISSING_STATE,
 };
 
 struct pawl_error {

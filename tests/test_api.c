@@ -143,6 +143,14 @@ TEST(error_about_a_missing_object_contains_its_name)
     FAILS(pawl_show(p, 777, &json, &api_err), PAWL_E_NOT_FOUND);
     CHECK_EQ(api_err.missing, PAWL_MISSING_EXECUTION);
     CHECK_STR(api_err.name, "777");
+    OK(pawl_submit(p, jobs, 1, &api_err));
+    FAILS(pawl_resume(p, jobs[0].id, NULL, NULL, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.missing, PAWL_MISSING_STATE);
+    CHECK_STR(api_err.name, "");
+    FAILS(pawl_queue_resume(p, "q", NULL, NULL, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.missing, PAWL_MISSING_STATE);
+    FAILS(pawl_queue_resume(p, "\x01", NULL, NULL, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.missing, 0);
     jobs[1].params = (const char *const[]){"dya=monday", NULL};
     FAILS(pawl_submit(p, jobs, 2, &api_err), PAWL_E_INVALID);
     CHECK_EQ(api_err.missing, 0);

@@ -73,6 +73,11 @@ class Query(ctypes.Structure):
                 ("position", ctypes.c_char_p)]
 
 
+class Error(ctypes.Structure):
+    """struct pawl_error of pawl.h."""
+    _fields_ = [("code", ctypes.c_int), ("message", ctypes.c_char * 1024), ("missing", ctypes.c_int), ("name", ctypes.c_char * 104)]
+
+
 LINE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 
 
@@ -91,6 +96,11 @@ class Handle:
         each = LINE(lambda arg, json: out.append(json) or 0)
         assert getattr(self.lib, function)(self.p, *args, each, None, None) == 0, function
         return out
+
+    def error(self, function, *args):
+        err = Error()
+        assert getattr(self.lib, function)(self.p, *args, ctypes.byref(err)) < 0, function
+        return err.code, err.message, err.missing, err.name
 
     def text(self, function, *args):
         out = ctypes.c_char_p()
@@ -129,6 +139,10 @@ def library_reads_through_a_server_what_it_reads_from_the_database():
             start = time.monotonic()
             assert there.text(function, id_(b.waiting), ctypes.c_int(1500)) == b"running"
             assert time.monotonic() - start >= 1.4
+        for function, *args in (("pawl_pause", id_(b.failed), None, None), ("pawl_show", id_(12345), None), ("pawl_queue_resume", b"x", None, None),
+                                ("pawl_queue_pause", b"", None, None), ("pawl_schedule_resume", b"timed", None, None)):
+            error = here.error(function, *args)
+            assert error == there.error(function, *args) and error[2] in (0, 1, 4), error
         # A follower of either continues where one of the other ended.
         f = there.follow(b.waiting)
         first = there.next(f)

@@ -218,6 +218,37 @@ def schedule_can_be_listed_paused_resumed_and_run_over_http():
         problem(s.post("/v1/schedules/other/pause"), 404, "not-found")
 
 
+@test
+def action_that_the_state_does_not_allow_gets_409_and_a_wrong_request_422():
+    with serving("--worker", "2") as s:
+        state, wrong = (409, "not-acceptable"), (422, "not-processable")
+        s.ask("PUT", "/v1/workflows/w", b"name: w\nparams: {n: {type: integer, default: 1}}\ntasks: {a: {run: 'true'}, b: {run: 'true'}}\n"
+              b"on: {schedule: ['0 3 * * *', {cron: '0 4 * * *', name: four}]}\n", headers={"Content-Type": "application/yaml"}).expect(200)
+        run, sleeper = s.submit(workflow="w"), s.submit(yaml=SLEEPER)
+        s.wait(run)
+        task = s.get(f"/v1/executions/{run}/children").json["items"][0]["id"]
+        act = lambda id, verb, **body: s.post(f"/v1/executions/{id}/{verb}", body or None)
+        for verb in ("cancel", "pause", "resume", "skip", "approve", "reject"):
+            problem(act(run, verb), *state, "succeeded")
+        problem(act(run, "rerun", failed=True), *state, "nothing to rerun")
+        problem(act(sleeper, "rerun"), *state, "has not ended")
+        problem(act(sleeper, "resume"), *state, "not paused")
+        problem(act(run, "rerun", **{"from": "none"}), *wrong, "none")
+        problem(act(run, "rerun", params=["n=x"]), *wrong, "integer")
+        problem(act(run, "rerun", params=["m=1"]), *wrong, "no param m")
+        problem(act(run, "rerun", failed=True, **{"from": "a"}), *wrong, "not both")
+        problem(act(task, "rerun", failed=True), *wrong, "is not a workflow")
+        problem(s.post("/v1/queues/mail/resume"), *state, "not paused")
+        problem(s.post("/v1/queues/%01/pause"), *wrong)
+        problem(s.post("/v1/schedules/w/resume"), *state, "not paused")
+        problem(s.post("/v1/schedules/w/run"), *wrong, "has 2 schedules")
+        problem(s.post("/v1/schedules/%2F/pause"), *wrong, "not a schedule name")
+        problem(s.post("/v1/executions/actions", {"action": "cancel", "filter": {"status": "failed"}}), *wrong, "use the status")
+        assert "missing" not in act(run, "cancel").json
+        act(sleeper, "cancel").expect(200)
+        s.wait(sleeper)
+
+
 NIGHTLY = "# of the night shift\nname: nightly\nparams: {day: {type: string, required: true}}\ntasks: {a: {run: 'true'}}\n"
 
 
@@ -267,7 +298,7 @@ def lists_counts_and_bulk_actions_use_the_same_filters():
         assert (done["matched"], done["done"], done["refused"]) == (3, 3, 0), done
         assert act(action="cancel", filter=wanted).expect(200).json["matched"] == 0
         assert s.get("/v1/executions/counts").json["cancelled"] == 3
-        problem(act(action="cancel", filter={}), 409, "not-acceptable", "filter")
+        problem(act(action="cancel", filter={}), 422, "not-processable", "filter")
         problem(act(action="cancel"), 400, "invalid", '"filter"')
         problem(act(action="explode", filter=wanted), 400, "invalid", "must be one of")
         problem(act(action="cancel", filter={"quee": "x"}), 400, "invalid", "queue")

@@ -83,8 +83,8 @@ static int refuse_ended(struct pawl *p, struct cancelling *c, struct err *err)
     /* executions that the cancelled one has submitted may still run after it has ended */
     TRY(query_open(p->store, id, &open, err));
     return open ? 0
-                : err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",
-                          (long long)id, status_text(one.at[0].status));
+                : err_set_state(err, "execution %lld has already ended; its status is %s",
+                                (long long)id, status_text(one.at[0].status));
 }
 
 static int cancel_remote(struct pawl *p, struct cancelling *c, struct err *err)

@@ -27,10 +27,9 @@ int verb_explain(struct pawl *p, const struct verb *v, const struct request *r, 
         return query_explain_missing(p->store, r->execution, err);
     TRY(query_execution(p->store, r->execution, &one, err));
     if (status_is_terminal(one.at[0].status))
-        return err_set(err, E_INVALID, "execution %lld has ended; its status is %s",
-                       (long long)r->execution, status_text(one.at[0].status));
-    return err_set(err, E_INVALID, "execution %lld %s", (long long)r->execution,
-                   v->refusal(&one.at[0]));
+        return err_set_state(err, "execution %lld has ended; its status is %s",
+                             (long long)r->execution, status_text(one.at[0].status));
+    return err_set_state(err, "execution %lld %s", (long long)r->execution, v->refusal(&one.at[0]));
 }
 
 static int run_slices(struct pawl *p, void *arg, struct err *err)

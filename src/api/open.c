@@ -19,6 +19,7 @@ ERROR_CODES(X)
 _Static_assert((int)PAWL_MISSING_EXECUTION == (int)MISSING_EXECUTION, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_MISSING_PARAM == (int)MISSING_PARAM, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_MISSING_SUBMITTED == (int)MISSING_SUBMITTED, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_MISSING_STATE == (int)MISSING_STATE, "pawl.h and err.h differ");
 
 #define TRIES_BEFORE_WAITING 3
 #define TRIES                10

@@ -5,17 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
+static void PRINTF_LIKE(4, 0) set_all(struct err *err, enum error_code code,
+                                      enum err_missing missing, const char *fmt, va_list ap)
+{
+    err->code = code;
+    err->missing = missing;
+    err->name[0] = '\0';
+    vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+}
+
 int err_set(struct err *err, enum error_code code, const char *fmt, ...)
 {
     va_list ap;
 
-    err->code = code;
-    err->missing = MISSING_NOTHING;
-    err->name[0] = '\0';
     va_start(ap, fmt);
-    vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+    set_all(err, code, MISSING_NOTHING, fmt, ap);
     va_end(ap);
     return -(int)code;
+}
+
+int err_set_state(struct err *err, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    set_all(err, E_INVALID, MISSING_STATE, fmt, ap);
+    va_end(ap);
+    return -E_INVALID;
 }
 
 int err_missing(struct err *err, enum err_missing missing, const char *name)

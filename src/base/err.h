@@ -31,9 +31,15 @@ enum error_code {
 #undef X
 };
 
-/* The kind of object that an error reports as missing. Front ends use it to add a hint on how to
- * find or supply the object. */
-enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM, MISSING_SUBMITTED };
+/* What an error reports as missing. Front ends use it to add a hint on how to find or supply it, or
+ * to wait for it. */
+enum err_missing {
+    MISSING_NOTHING,
+    MISSING_EXECUTION,
+    MISSING_PARAM,
+    MISSING_SUBMITTED,
+    MISSING_STATE
+};
 
 struct err {
     enum error_code code;
@@ -52,6 +58,10 @@ int err_set(struct err *err, enum error_code code, const char *fmt, ...) PRINTF_
 
 /* Adds the kind and name of the missing object to an error that was just set; returns -code. */
 int err_missing(struct err *err, enum err_missing missing, const char *name);
+
+/* Sets E_INVALID and MISSING_STATE: the call itself is right, but the state of the execution, queue
+ * or schedule does not allow it now. */
+int err_set_state(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Puts "text: " in front of the error's sentence; returns -code. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);

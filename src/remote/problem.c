@@ -35,7 +35,7 @@ static enum error_code code_named(const char *name)
     return E_NONE;
 }
 
-static void set_missing(const json_t *problem, struct err *err)
+static void set_missing(const json_t *problem, long status, struct err *err)
 {
     static const char *const words[] = {[MISSING_EXECUTION] = "execution",
                                         [MISSING_PARAM] = "param",
@@ -47,6 +47,8 @@ static void set_missing(const json_t *problem, struct err *err)
     for (int i = MISSING_EXECUTION; kind && name && words[i]; i++)
         if (!strcmp(words[i], kind))
             err_missing(err, (enum err_missing)i, name);
+    if (status == 409 && err->code == E_INVALID)
+        err_missing(err, MISSING_STATE, "");
 }
 
 int remote_no_server(struct remote *r, struct err *err)
@@ -74,7 +76,7 @@ int remote_problem(struct remote *r, const struct reply *a, struct err *err)
                    : remote_no_server(r, err);
     if (code) {
         err_set(err, code, "%s", detail);
-        set_missing(problem, err);
+        set_missing(problem, a->status, err);
     } else {
         err_set(err, code_of_status(a->status), "the server %s refused this: %s", r->url, detail);
     }

@@ -98,7 +98,7 @@ static const char *code_name(int code)
     return code > 0 && (size_t)code < sizeof(names) / sizeof(*names) ? names[code] : NULL;
 }
 
-/* The words for enum pawl_missing. */
+/* The words for enum pawl_missing; the status of an answer says PAWL_MISSING_STATE. */
 static const char *const missing_words[] = {[PAWL_MISSING_EXECUTION] = "execution",
                                             [PAWL_MISSING_PARAM] = "param",
                                             [PAWL_MISSING_SUBMITTED] = "submitted"};
@@ -107,7 +107,7 @@ static const char *const missing_words[] = {[PAWL_MISSING_EXECUTION] = "executio
 static void write_error(struct json_writer *w, const struct pawl_error *err)
 {
     json_field_text(w, "code", code_name(err->code));
-    if (!err->missing)
+    if (!err->missing || err->missing == PAWL_MISSING_STATE)
         return;
     json_field_text(w, "missing", missing_words[err->missing]);
     json_field_text(w, "name", err->name);
@@ -173,9 +173,7 @@ void answer_error(struct request *r, const struct pawl_error *err)
 
     if (code >= sizeof(problems) / sizeof(*problems) || !problems[code].status)
         code = PAWL_E_INTERNAL;
-    /* An action that the state of an execution does not allow is not a mistake in the request
-     * itself. */
-    if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->scope == PAWL_SCOPE_OPERATE)
+    if (err->missing == PAWL_MISSING_STATE)
         write_problem(r, 409, "not-acceptable", shown.message, err);
     else
         write_problem(r, problems[code].status, problems[code].type, shown.message, err);

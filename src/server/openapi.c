@@ -413,7 +413,7 @@ static void write_components(struct json_writer *w)
     json_write_key(w, "responses");
     json_write_raw(
         w,
-        "{\"Problem\":{\"description\":\"a problem (RFC 9457)\",\"content\":{\"application/problem+json\":"
+        "{\"Problem\":{\"description\":\"a problem (RFC 9457); 409: the state does not allow the action now, 422: the request is well-formed, but wrong\",\"content\":{\"application/problem+json\":"
         "{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}}");
     json_write_key(w, "securitySchemes");
     json_write_raw(w, "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");

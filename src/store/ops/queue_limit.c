@@ -199,5 +199,5 @@ int op_change_queue(struct turn *t, struct queue_action *q, struct err *err)
             return resume_queue(t, l, q, resume_max, err);
         break;
     }
-    return err_set(err, E_INVALID, "the queue '%.64s' is not paused", q->queue);
+    return err_set_state(err, "the queue '%.64s' is not paused", q->queue);
 }

@@ -169,7 +169,7 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
         TRY(write_changed(t, r, o, err));
     }
     schedule_wake(t);
-    return o->changed ? 0 : err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
+    return o->changed ? 0 : err_set_state(err, "the schedule %s is not paused", o->name);
 }
 
 /* Finds the definition that the schedule's workflow is bound to. Does not lock the workflow's name,

@@ -57,8 +57,7 @@ static int refuse_item(const struct row *foreach, const struct row *row, struct 
     else if (row->now.task_index >= foreach->now.children_made)
         why = foreach->now.status == S_RUNNING ? "has not reached this item yet"
                                                : "no longer has this item";
-    return why ? err_set(err, E_INVALID, "%s can't run again: its fan-out %s", row->now.name, why)
-               : 0;
+    return why ? err_set_state(err, "%s can't run again: its fan-out %s", row->now.name, why) : 0;
 }
 
 static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
@@ -189,10 +188,11 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     if (task)
         rerun_from(f->def->workflow, task->index, true, p.marks);
     else if (!rerun_failed(f->def->workflow, p.states, p.marks))
-        return err_set(err, E_INVALID,
-                       "no task of execution %lld failed or was cancelled, so there is nothing to "
-                       "rerun",
-                       (long long)row->now.id);
+        return err_set_state(
+            err,
+            "no task of execution %lld failed or was cancelled, so there is nothing to "
+            "rerun",
+            (long long)row->now.id);
     p.only_failed_below = !task;
     TRY(partial_rerun_reopen(t, &p, 0, r, err));
     return ended ? reopen_above(t, row, r, err) : 0;
@@ -245,10 +245,11 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
         return 0;
     row = turn_row(t, r->request.execution);
     if (r->what != RERUN_FROM_TASK && !status_is_terminal(row->now.status))
-        return err_set(err, E_INVALID,
-                       "execution %lld can't be rerun, because it has not ended; its status is %s: "
-                       "wait for its end, or cancel it first",
-                       (long long)row->now.id, status_text(row->now.status));
+        return err_set_state(
+            err,
+            "execution %lld can't be rerun, because it has not ended; its status is %s: "
+            "wait for its end, or cancel it first",
+            (long long)row->now.id, status_text(row->now.status));
     TRY(r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
                                : rerun_part_of_workflow(t, row, r, err));
     r->request.status = row->now.status;

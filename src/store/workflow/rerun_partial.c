@@ -11,18 +11,17 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
     const struct execution *e = &f->row->now;
 
     if (e->status == S_RUNNING && f->reuse_left)
-        return err_set(err, E_INVALID,
-                       "workflow %lld is still reusing results of execution %lld: try again later",
-                       (long long)e->id, (long long)e->rerun_of);
+        return err_set_state(
+            err, "workflow %lld is still reusing results of execution %lld: try again later",
+            (long long)e->id, (long long)e->rerun_of);
     if (rerun_has_started(f->row) && (uint32_t)e->children_made >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))
-        return err_set(
-            err, E_INVALID,
-            "execution %lld ended before all of its tasks were created: rerun it as a whole",
+        return err_set_state(
+            err, "execution %lld ended before all of its tasks were created: rerun it as a whole",
             (long long)e->id);
-    return err_set(err, E_INVALID, "workflow %lld is %s: try again later", (long long)e->id,
-                   e->status == S_RUNNING ? "still creating its tasks" : "about to run");
+    return err_set_state(err, "workflow %lld is %s: try again later", (long long)e->id,
+                         e->status == S_RUNNING ? "still creating its tasks" : "about to run");
 }
 
 int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_rerun *p,
@@ -40,9 +39,9 @@ int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_
     TRY(tasks_read_states(t, f->row->now.id, f->def, &states, err));
     for (i = 0; i < n; i++) {
         if (!states[i].id)
-            return err_set(err, E_INVALID,
-                           "retention has removed tasks of execution %lld: rerun it as a whole",
-                           (long long)f->row->now.id);
+            return err_set_state(
+                err, "retention has removed tasks of execution %lld: rerun it as a whole",
+                (long long)f->row->now.id);
         p->states[i] = states[i].need;
         p->open[i] = states[i].open;
     }
@@ -71,18 +70,18 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
     const struct execution *e = &p->f->row->now;
 
     if (e->cancel_requested && e->status == S_RUNNING)
-        return err_set(err, E_INVALID, "workflow %lld is being cancelled: wait for its end",
-                       (long long)e->id);
+        return err_set_state(err, "workflow %lld is being cancelled: wait for its end",
+                             (long long)e->id);
     if (e->status == S_RUNNING && (e->flags & (FLAG_HANDLED | FLAG_EXITED)))
-        return err_set(err, E_INVALID,
-                       "workflow %lld is already running on_failure or on_exit: wait for its end",
-                       (long long)e->id);
+        return err_set_state(
+            err, "workflow %lld is already running on_failure or on_exit: wait for its end",
+            (long long)e->id);
     for (uint32_t i = 0; i < w->ntasks; i++) {
         const struct execution *c = p->rows[i] ? &p->rows[i]->now : NULL;
 
         if (p->marks[i] && !status_is_terminal(c->status) && (c->status != S_PENDING || c->held))
-            return err_set(
-                err, E_INVALID,
+            return err_set_state(
+                err,
                 "%s (%lld) would have to run again, but is %s%s%s: wait until it has ended, or "
                 "cancel it",
                 c->name, (long long)c->id, c->held ? "held (" : "",
