@@ -209,6 +209,22 @@ def history_slider_of_a_run_with_many_events_ends_with_the_run():
 
 
 @test
+def history_slider_is_hidden_until_its_events_are_loaded():
+    click = "[...document.querySelectorAll('.head button')].find((b) => b.textContent === 'History').click()"
+    with browsing() as page:
+        run = page.server.submit(yaml=TWO)
+        page.open(f"/runs/{run}").sees("History", ".head")
+        assert page.js(f"{click}; return document.querySelector('.history').hidden")
+        page.one(".history input").send_keys(Keys.HOME)  # is not undone by the events that arrive
+        page.sees("workflow.created", ".moment")
+        page.one(".run-title .chip", "pending")
+        page.click("button", "Back to now")
+        assert page.js(f"{click}; {click}; return document.querySelector('.history').hidden")  # opened and closed at once
+        page.settled()
+        assert page.js("return document.querySelector('.history').hidden")
+
+
+@test
 def comparison_of_two_runs_shows_the_params_and_tasks_that_differ():
     with browsing("--worker", "2") as page:
         one, two = page.server.submit(yaml=TWO), page.server.submit(yaml=TWO.replace("exit 3", "exit 0"), params={"who": "me"})

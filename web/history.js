@@ -73,18 +73,20 @@ export class History {
     }
 
     /**
-	 * Opens the slider at a moment.
+	 * Opens the slider at a moment, when the events are loaded: before, it could not be moved.
 	 * @param {{at?: string, at_event?: number}} moment
+	 * @returns {Promise<boolean>} whether it is open and can be moved
 	 */
     async show(moment) {
         this.isOpen = true;
-        this.element.hidden = false;
         try {
             await this.load();
         } catch (error) {
             if (!isAborted(error)) fill(this.label, h("span.wrong", /** @type {Error} */ (error).message));
-            return;
+            this.element.hidden = !this.isOpen;
+            return false;
         }
+        this.element.hidden = !this.isOpen; // it may have been closed meanwhile
         const found = moment.at_event ?
             this.events.findIndex((e) => e.sequence_num >= /** @type {number} */ (moment.at_event)) :
             moment.at ? this.lastBefore(moment.at) :
@@ -94,6 +96,7 @@ export class History {
         else
             this.slider.value = String(moment.at ? this.stepOf(moment.at) : STEPS);
         this.describe();
+        return this.isOpen;
     }
 
     /** @param {string} at */
@@ -108,8 +111,7 @@ export class History {
     async toggle() {
         if (this.isOpen)
             this.close();
-        else {
-            await this.show({});
+        else if (await this.show({})) {
             this.moved();
             this.slider.focus();
         }
