@@ -351,6 +351,7 @@ test-upgrade:
 
 test-all: export PAWL_TEST_FULL = 1
 test-all: test
+	BUILD=$(BUILD) tests/web_long
 
 gcc-build:
 	+$(SUBMAKE) tests benches
@@ -382,11 +383,11 @@ chaos:
 	$(SUBMAKE) all
 	tests/chaos/campaign.py --build $(abspath $(BUILD)) --folder $(abspath $(BUILD))/chaos --minutes $(CHAOS_MINUTES) $(CHAOS_OPTIONS)
 
-# The pages in Chromium with much data, on SQLite or the database of PAWL_TEST_DB: some minutes. What fits is part of `make test`.
+# The pages in Chromium with much data, on both databases or that of PAWL_TEST_DB: some minutes each. What fits is part of `make test`.
 test-web:
 	tools/install-deps test
 	$(SUBMAKE) all
-	PAWL_TEST_BUILD=$(abspath $(BUILD)) PATH="$(abspath $(BUILD)):$$PATH" python3 tests/web_long.py
+	BUILD=$(BUILD) tests/web_long
 
 # The pages with axe-core, which is installed from npm into $(BUILD).
 check-web:
