@@ -380,7 +380,9 @@ def settings_are_read_and_changed_over_http():
         s.ask("PUT", "/v1/retention", {"execution_days": 99999}).expect(422)
         routes = [{"task": "a::*", "executor": "gpu"}]
         assert s.ask("PUT", "/v1/routes", {"routes": routes}).expect(200).json["routes"] == routes
-        for wrong in (1, [1], [{"task": "a"}], [{"task": "a", "executor": "b", "odd": 1}], {"task": "a"}):
+        body = s.get("/openapi.json").json["paths"]["/v1/routes"]["put"]["requestBody"]["content"]["application/json"]["schema"]
+        assert sorted(body["properties"]["routes"]["items"]["required"]) == ["executor", "task"]
+        for wrong in (1, None, [1], [{"task": "a"}], [{"task": "a", "executor": "b", "odd": 1}], {"task": "a"}, routes * 1001):
             s.ask("PUT", "/v1/routes", {"routes": wrong}).expect(400)
         read = s.db.token("reader", "read")
         s.get("/v1/routes", token=read).expect(200)

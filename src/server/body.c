@@ -92,6 +92,23 @@ static int read_bool(const struct json_node *node, int64_t *out, struct err *err
 static int read_object(const struct json_node *node, const struct value_rule *rules,
                        struct arena *arena, struct value **out, struct err *err);
 
+static int read_list(const struct json_node *node, const struct value_rule *rules,
+                     struct arena *arena, struct value *v, struct err *err)
+{
+    struct json_node item;
+    size_t n;
+
+    TRY(json_read_array(node, LIST_MAX, &n, err));
+    v->n = (int64_t)n;
+    v->objects = arena_zalloc(arena, (n + 1) * sizeof(*v->objects));
+    for (size_t i = 0; i < n; i++) {
+        json_read_item(node, i, &item);
+        v->objects[i].rules = rules;
+        TRY(read_object(&item, rules, arena, &v->objects[i].at, err));
+    }
+    return 0;
+}
+
 /* Reads a whole number, which may be written as 1e3. */
 static int read_int(const struct json_node *node, const struct value_rule *rule, int64_t *out,
                     struct err *err)
@@ -151,6 +168,8 @@ static int read_member(const struct json_node *node, const struct value_rule *ru
         return 0;
     case VALUE_MEMBERS:
         return read_object(node, rule->of, arena, &v->of, err);
+    case VALUE_LIST:
+        return read_list(node, rule->of, arena, v, err);
     }
     return 0;
 }

@@ -23,9 +23,10 @@ enum value_type {
     VALUE_WORDS,    /* words from a list, separated by commas */
     VALUE_WORD,     /* one word from a list */
     VALUE_TEXTS,    /* as an argument: may be repeated; as a member: an array of strings */
-    VALUE_OBJECT,   /* VALUE_OBJECT, VALUE_ANY and VALUE_MEMBERS are for members of a body only */
+    VALUE_OBJECT,   /* this and the following types are for members of a body only */
     VALUE_ANY,
-    VALUE_MEMBERS /* an object with the members of `of` */
+    VALUE_MEMBERS, /* an object with the members of `of` */
+    VALUE_LIST     /* an array of such objects */
 };
 
 /* An argument of the query string, or a member of a JSON body. */
@@ -39,7 +40,7 @@ struct value_rule {
     bool nullable;       /* null is the same as not given; for members of a body only */
     const char *pattern; /* VALUE_TEXT: a regular expression for the documentation; the endpoint's
                             code checks it */
-    const struct value_rule *of; /* the members of VALUE_MEMBERS */
+    const struct value_rule *of; /* the members of VALUE_MEMBERS and VALUE_LIST */
 };
 
 /* For example RULE("limit", INT, "the size of a page", .min = 1, .max = 1000). */

@@ -93,6 +93,14 @@ static void write_value(struct json_writer *w, const struct value_rule *rule, bo
     case VALUE_MEMBERS:
         write_members(w, rule->of);
         break;
+    case VALUE_LIST:
+        json_field_text(w, "type", "array");
+        json_field_i64(w, "maxItems", LIST_MAX);
+        json_write_key(w, "items");
+        json_write_begin(w, '{');
+        write_members(w, rule->of);
+        json_write_end(w, '}');
+        break;
     }
 }
 

@@ -94,10 +94,11 @@ struct server {
 /* The value of an argument or member, as its rule says. */
 struct value {
     bool given;
-    const char *text;  /* of VALUE_TEXT, VALUE_WORD, VALUE_WORDS; JSON of VALUE_OBJECT, VALUE_ANY */
-    int64_t n;         /* of VALUE_INT, VALUE_TIME, VALUE_DURATION, VALUE_BOOL */
-    const char **list; /* of VALUE_TEXTS; ends with NULL */
-    struct value *of;  /* of VALUE_MEMBERS: one value for each rule, in the same order */
+    const char *text; /* of VALUE_TEXT, VALUE_WORD, VALUE_WORDS; JSON of VALUE_OBJECT, VALUE_ANY */
+    int64_t n; /* of VALUE_INT, VALUE_TIME, VALUE_DURATION, VALUE_BOOL; length of VALUE_LIST */
+    const char **list;      /* of VALUE_TEXTS; ends with NULL */
+    struct value *of;       /* of VALUE_MEMBERS: one value for each rule, in the same order */
+    struct values *objects; /* of VALUE_LIST */
 };
 
 /* The values that were given for a list of rules. */

@@ -1,9 +1,6 @@
 /* settings.c - the settings that all workers share: retention and routes. */
 #include "server/server.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef int read_setting(struct pawl *p, char **json, struct pawl_error *err);
 
 static void answer_setting(struct request *r, read_setting *read)
@@ -42,44 +39,24 @@ static void set_retention(struct request *r)
         retention(r);
 }
 
-/* Reads [{"task": …, "executor": …}, …]; false if it is anything else. */
-static bool read_routes(const json_t *list, struct pawl_route *out)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(list, i, item)
-    {
-        out[i] = (struct pawl_route){json_string_value(json_object_get(item, "task")),
-                                     json_string_value(json_object_get(item, "executor"))};
-        if (!out[i].task || !out[i].executor || json_object_size(item) != 2)
-            return false;
-    }
-    return true;
-}
-
 static void set_routes(struct request *r)
 {
     struct pawl_routes wanted = {0};
     struct pawl_error err = {0};
-    json_auto_t *list = NULL;
+    const struct value *list;
     struct pawl_route *at;
     struct values *v;
     size_t n;
 
     if (!body_read(r, &v, &n))
         return;
-    list = json_loads(value_text(v, "routes"), JSON_DECODE_ANY, NULL);
-    at = arena_zalloc(&r->arena, (json_array_size(list) + 1) * sizeof(*at));
-    if (!json_is_array(list) || !read_routes(list, at)) {
-        answer_problem(r, 400, "invalid",
-                       "the body: routes must be a list of objects with the members \"task\" and "
-                       "\"executor\"");
-        return;
-    }
-    wanted = (struct pawl_routes){.routes = at,
-                                  .n = json_array_size(list),
-                                  .default_executor = value_text(v, "default_executor")};
+    list = value_of(v, "routes");
+    at = arena_zalloc(&r->arena, ((size_t)list->n + 1) * sizeof(*at));
+    for (int64_t i = 0; i < list->n; i++)
+        at[i] = (struct pawl_route){value_text(&list->objects[i], "task"),
+                                    value_text(&list->objects[i], "executor")};
+    wanted = (struct pawl_routes){
+        .routes = at, .n = (size_t)list->n, .default_executor = value_text(v, "default_executor")};
     if (pawl_routes_set(r->p, &wanted, r->by, value_text(v, "reason"), &err))
         answer_error(r, &err);
     else
@@ -97,10 +74,11 @@ static const struct value_rule retention_members[] = {
     MEMBER_REASON,
     {0}};
 static const struct value_rule route_members[] = {
-    RULE("routes", ANY,
-         "a list of {\"task\": a glob on a full name, \"executor\": the key of an "
-         "executor}; the first that matches is used",
-         .required = true),
+    RULE("task", TEXT, "a glob on a full name", .required = true),
+    RULE("executor", TEXT, "the key of an executor", .required = true),
+    {0}};
+static const struct value_rule routes_members[] = {
+    RULE("routes", LIST, "the first that matches is used", .of = route_members, .required = true),
     RULE("default_executor", TEXT, "runs commands that no route matches; process if not given",
          .min = 1, .max = 1000),
     MEMBER_REASON,
@@ -117,6 +95,6 @@ const struct endpoint setting_endpoints[] = {
      .answer = "Routes", .status = 200, .run = routes},
     {"PUT", "/v1/routes", "setRoutes",
      "Replaces all routes; they apply to each job that becomes ready from now on.", ADMIN,
-     .body = route_members, .answer = "Routes", .status = 200, .run = set_routes},
+     .body = routes_members, .answer = "Routes", .status = 200, .run = set_routes},
     {0},
 };
