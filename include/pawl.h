@@ -706,6 +706,13 @@ PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_stored *stored, void
  * under a shim are left to the next worker. Functions may finish; if `now` is true, they are asked
  * to stop. */
 PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
+/* Whether the engine drains, because an operator has asked for it (pawl_worker_drain): it claims
+ * and adopts nothing more, returns jobs that have not started to their queues, and goes on running
+ * the others, commands too. Step it until pawl_engine_idle, then close it. *by is the user who
+ * asked, *reason the reason (NULL if not given); both may be NULL, and are valid until the engine
+ * is closed. */
+PAWL_API bool pawl_engine_is_draining(const struct pawl_engine *e, const char **by,
+                                      const char **reason);
 /* Whether the engine has no jobs left. */
 PAWL_API bool pawl_engine_idle(const struct pawl_engine *e);
 /* Reads whether the engine is idle, and no job in its queues could be run by it, is being run by
@@ -961,6 +968,10 @@ struct pawl_settlement {
 PAWL_CHECKED int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n,
                              struct pawl_error *err);
 
+/* Whether an operator has asked this worker to drain (pawl_worker_drain), as of the last pawl_tick:
+ * pawl_claim returns no job any more. Settle the jobs that it has, then close it. */
+PAWL_API bool pawl_worker_is_draining(const struct pawl_worker *w);
+
 /* Does the maintenance that one of the workers must do, ideally three times per lease: renews this
  * worker's own row, clears leases that were not renewed, and ends delays that are over. *next_due
  * (may be NULL) is the time at which the next delay ends, 0 if none. */
@@ -1073,6 +1084,16 @@ PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char 
                                   const char *reason, struct pawl_error *err);
 /* Resumes a queue: restores the limit that it had. PAWL_E_INVALID if the queue is not paused. */
 PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char *by,
+                                   const char *reason, struct pawl_error *err);
+
+/* ---- workers ---- */
+
+/* Asks a worker (16 hexadecimal digits) to drain: it claims nothing more, finishes the jobs that it
+ * runs, commands too, and `pawl worker` then exits. The worker learns of it with its next
+ * heartbeat, at the latest; there is no way to undo it. A repeated request changes nothing but `by`
+ * and `reason`. PAWL_E_NOT_FOUND if there is no such worker, PAWL_E_INVALID if it runs in the
+ * foreground. `by` is NULL for the user of this process, `reason` if there is none. */
+PAWL_CHECKED int pawl_worker_drain(struct pawl *p, const char *worker, const char *by,
                                    const char *reason, struct pawl_error *err);
 
 /* ---- webhooks ---- */
@@ -1401,8 +1422,9 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  *                     error (why it was refused) key queue priority delay_us params definition
  *                     requested_by source (the run that ended) requested_at decided_at
  * a worker            id host pid folder version room claim_ahead leases started_at seen_at
- *                     silent_us serves (the queues of each lane; none while the worker is stopping)
- *                     executors (the room of each) state (alive draining silent)
+ *                     silent_us serves (the queues of each lane; none while the worker drains or
+ *                     stops) executors (the room of each) state (alive draining silent) drain
+ *   drain             since by reason
  * an overview         at queues workers running ended
  *   running           id root name queue executor attempt max_attempts worker since elapsed_us
  *                     last_line

@@ -57,6 +57,44 @@ static int count_lines(void *arg, const char *json)
     return 0;
 }
 
+static int keep_line(void *arg, const char *json)
+{
+    snprintf(arg, 2000, "%s", json);
+    return 0;
+}
+
+TEST(draining_worker_claims_nothing_and_settles_the_job_that_it_has)
+{
+    struct pawl *p = open_pawl();
+    struct pawl_worker *w = open_worker(p, 0);
+    struct pawl_claim c, none;
+    struct pawl_settlement done = {.outcome = PAWL_OK};
+    char id[17], line[2000] = "";
+    size_t n = 1;
+
+    snprintf(id, sizeof(id), "%016llx", (unsigned long long)pawl_worker_id(w));
+    FAILS(pawl_worker_drain(p, "x", NULL, NULL, &api_err), PAWL_E_INVALID);
+    FAILS(pawl_worker_drain(p, "00000000000000ff", NULL, NULL, &api_err), PAWL_E_NOT_FOUND);
+    submit_one(p, 1);
+    submit_one(p, 1);
+    c = claim_one_job(w);
+    OK(pawl_worker_drain(p, id, "ada", "new disk", &api_err));
+    OK(pawl_worker_drain(p, id, "bob", NULL, &api_err)); /* the last requester is shown */
+    OK(pawl_workers(p, keep_line, line, &api_err));
+    CHECK(strstr(line, "\"state\":\"draining\",\"drain\":{\"since\":\"20"));
+    CHECK(strstr(line, "\"by\":\"bob\",\"reason\":null}"));
+    CHECK(!pawl_worker_is_draining(w));
+    OK(pawl_tick(w, NULL, &api_err));
+    CHECK(pawl_worker_is_draining(w));
+    OK(pawl_claim(w, &none, 1, &n, &api_err));
+    CHECK_EQ(n, 0);
+    done.lease = lease_of(&c);
+    OK(pawl_settle(w, &done, 1, &api_err));
+    CHECK_STR(done.status, "succeeded");
+    pawl_worker_close(w);
+    verify_and_close(p);
+}
+
 TEST(settled_job_shows_its_result)
 {
     struct pawl *p = open_pawl();

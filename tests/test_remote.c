@@ -132,6 +132,7 @@ static void check_actions(struct pawl *p)
     AWAY(pawl_queue_limit(p, "q", 1, NULL, NULL, &paused, &err));
     AWAY(pawl_queue_pause(p, "q", NULL, NULL, &err));
     AWAY(pawl_queue_resume(p, "q", NULL, NULL, &err));
+    AWAY(pawl_worker_drain(p, "00000000000000ff", NULL, NULL, &err));
     AWAY(pawl_apply_text(p, yaml, NULL, NULL, &err));
     AWAY(pawl_applied_delete(p, "w", NULL, NULL, NULL, NULL, &err));
     AWAY(pawl_schedule_pause(p, "w", NULL, NULL, &err));

@@ -105,6 +105,30 @@ TEST(why_of_a_ready_job_names_the_missing_worker)
     close_both(p, s);
 }
 
+TEST(why_of_a_job_whose_workers_drain_says_so)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_worker *w = NULL;
+    char worker[17];
+    int64_t id = submit(s, "a");
+    json_t *r;
+
+    OK(pawl_worker_open(p, NULL, &w, &api_err));
+    r = why(p, id);
+    CHECK_STR(codes(r), "in_line");
+    CHECK_EQ(number(r, "draining"), 0);
+    snprintf(worker, sizeof(worker), "%016llx", (unsigned long long)pawl_worker_id(w));
+    OK(pawl_worker_drain(p, worker, "ada", NULL, &api_err));
+    r = why(p, id); /* before the worker learns of the request */
+    CHECK_STR(codes(r), "not_served");
+    CHECK_EQ(number(r, "alive"), 1);
+    CHECK_EQ(number(r, "draining"), 1);
+    check_contains(r, 0, "(1 is alive, 1 of which drains and claims nothing more)");
+    pawl_worker_close(w);
+    close_both(p, s);
+}
+
 TEST(why_of_a_delayed_job_gives_the_time_and_for_a_retry_also_the_reason)
 {
     struct store *s = fixture_store();

@@ -201,6 +201,7 @@ struct worker_answer {
     struct worker_row row;
     int64_t silent;
     const char *state;
+    const struct worker_drain *drain; /* NULL if nobody requests that it drains */
 };
 void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t now);
 void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now);
@@ -213,6 +214,8 @@ const struct worker_row *worker_find(const struct worker_list *l, int64_t id);
 /* Whether the worker has not been seen for 30 s, the default lease. Workers send three heartbeats
  * in that time. */
 bool worker_is_silent(const struct worker_row *r, int64_t now);
+/* Whether the worker claims nothing more, because it was asked to drain or is stopping. */
+bool worker_is_draining(const struct worker_row *r);
 
 /* submit.c: makes `s` the submission of a workflow; `params` override those in s->input. */
 MUST_USE int api_workflow(const struct api_source *from, const char *const *params,

@@ -1,7 +1,8 @@
-/* control.c - operator actions: cancel executions, limit, pause and resume queues, fence a restored
- * backup or a promoted replica. They run in slices, each a whole transaction: an error stops an
- * action between two slices. */
+/* control.c - operator actions: cancel executions, limit, pause and resume queues, drain workers,
+ * fence a restored backup or a promoted replica. They run in slices, each a whole transaction: an
+ * error stops an action between two slices. */
 #include "api/api.h"
+#include "api/list_filter.h"
 #include "base/text.h"
 #include "store/generation.h"
 #include "store/operator.h"
@@ -198,6 +199,33 @@ int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const c
     struct queue_action q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
     return request_queue(p, &q, e);
+}
+
+/* ---- workers ---- */
+
+TURN_BODY(drain_body, op_worker_drain)
+
+struct draining {
+    const char *worker;
+    struct drain_request d;
+};
+
+static int drain_worker(struct pawl *p, void *arg, struct err *err)
+{
+    struct draining *a = arg;
+
+    TRY(api_parse_worker(a->worker, &a->d.worker, err));
+    if (p->remote)
+        return remote_worker_drain(p->remote, a->worker, a->d.reason, err);
+    return store_turn(p->store, drain_body, &a->d, err);
+}
+
+int pawl_worker_drain(struct pawl *p, const char *worker, const char *by, const char *reason,
+                      struct pawl_error *e)
+{
+    struct draining a = {.worker = worker, .d = {.by = by, .reason = reason}};
+
+    return api_request(p, &a.d.by, reason, drain_worker, &a, e);
 }
 
 /* ---- the fence ---- */

@@ -217,11 +217,16 @@ static void stop_run(struct run *run, int64_t now)
     run_cancel(run, OUTCOME_DEFERRED);
 }
 
+static void drain(struct executor *x)
+{
+    reporter(x)->closed = true;
+}
+
 static void stop(struct executor *x, bool now)
 {
     struct pawl_reporter *r = reporter(x);
 
-    r->closed = true;
+    drain(x);
     if (now && !r->own.outlives_worker)
         run_each(r, stop_run);
 }
@@ -267,6 +272,7 @@ static const struct executor_ops ops = {
     .renewed = renewed,
     .forget = forget,
     .settled = settled,
+    .drain = drain,
     .stop = stop,
     .capacity = capacity,
     .fd = poll_fd,

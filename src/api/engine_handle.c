@@ -233,6 +233,17 @@ int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job, pawl_s
     return 0;
 }
 
+bool pawl_engine_is_draining(const struct pawl_engine *e, const char **by, const char **reason)
+{
+    const struct worker_drain *d = engine_drain_request(e->engine);
+
+    if (by)
+        *by = d ? d->by : NULL;
+    if (reason)
+        *reason = d ? d->reason : NULL;
+    return d != NULL;
+}
+
 void pawl_engine_stop(struct pawl_engine *e, bool now)
 {
     engine_stop(e->engine, now);

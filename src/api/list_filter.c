@@ -31,7 +31,7 @@ static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
     return 0;
 }
 
-static int parse_worker(const char *text, int64_t *id, struct err *err)
+int api_parse_worker(const char *text, int64_t *id, struct err *err)
 {
     if (strlen(text) != WORKER_DIGITS || strspn(text, "0123456789abcdef") != WORKER_DIGITS)
         return err_set(err, E_INVALID,
@@ -71,7 +71,7 @@ int list_filter_read(const struct pawl_list_query *q, struct api_list_filter *ou
                        q->kind);
     TRY(check_texts(q, err));
     if (q->worker)
-        TRY(parse_worker(q->worker, &f->worker, err));
+        TRY(api_parse_worker(q->worker, &f->worker, err));
     TRY(input_filter_read(&out->input, q->params, err));
     if (out->input.conditions.n)
         f->input = &out->input;

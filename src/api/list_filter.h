@@ -17,6 +17,8 @@ struct api_list_filter {
 MUST_USE int list_filter_read(const struct pawl_list_query *q, struct api_list_filter *out,
                               struct err *err);
 void list_filter_release(struct api_list_filter *f);
+/* Reads the id of a worker: 16 hexadecimal digits. */
+MUST_USE int api_parse_worker(const char *text, int64_t *id, struct err *err);
 /* Whether a loaded execution matches, except for parent, all and workflow. */
 bool list_filter_matches(const struct list_filter *f, const struct execution *e,
                          const struct execution_history *h);

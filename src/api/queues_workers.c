@@ -112,6 +112,15 @@ int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e
 
 /* ---- a worker ---- */
 
+#define ROW struct worker_drain
+static const struct column drain_columns[] = {
+    {"since", TIME(at), NULL},
+    {"by", OPT_TEXT(by), NULL},
+    {"reason", OPT_TEXT(reason), NULL},
+};
+const struct noun worker_drain_noun = {"### drain", NOUN_COLUMNS(drain_columns)};
+#undef ROW
+
 #define ROW struct worker_answer
 static const struct column worker_columns[] = {
     {"id", WORKER(row.worker.id), "new with each start"},
@@ -127,12 +136,14 @@ static const struct column worker_columns[] = {
     {"seen_at", TIME(row.worker.seen_at), NULL},
     {"silent_us", INT(silent), "the time since `seen_at`"},
     {"serves", JSON(row.worker.serves, "object or null"),
-     "the queues of each lane; a worker that is stopping serves none"},
+     "the queues of each lane; a worker that drains or stops serves none"},
     {"executors", JSON(row.worker.executors, "object or null"),
      "how many jobs each of its executors can run at once; null if unknown"},
     {"state", TEXT(state),
-     "`alive`; `draining`: it is stopping, and claims nothing more; `silent`: no heartbeat for 30 "
-     "s"},
+     "`alive`; `draining`: it was asked to drain or is stopping, and claims nothing more; `silent`: no "
+     "heartbeat for 30 s"},
+    {"drain", OPT_OBJECT(drain, worker_drain_noun),
+     "the request of an operator that it drains; null if there is none"},
 };
 const struct noun worker_noun = {"## A worker", NOUN_COLUMNS(worker_columns)};
 #undef ROW
@@ -150,17 +161,23 @@ bool worker_is_silent(const struct worker_row *r, int64_t now)
     return now - r->worker.seen_at > SILENT;
 }
 
-/* Fills in the row of a worker. A draining worker claims no more jobs, so it is shown to serve no
- * lane. */
+/* A worker that stops announces that it serves no lane. A worker that was asked to drain does so
+ * with its next heartbeat. */
+bool worker_is_draining(const struct worker_row *r)
+{
+    const struct worker *w = &r->worker;
+
+    return w->drain.at || (w->serves && !strcmp(w->serves, "{}") && !worker_is_foreground(w));
+}
+
 void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now)
 {
-    bool draining = r->worker.serves && !strcmp(r->worker.serves, "{}");
-
     *out = (struct worker_answer){.row = *r,
                                   .silent = now - r->worker.seen_at,
                                   .state = worker_is_silent(r, now) ? "silent"
-                                           : draining               ? "draining"
+                                           : worker_is_draining(r)  ? "draining"
                                                                     : "alive"};
+    out->drain = r->worker.drain.at ? &out->row.worker.drain : NULL;
 }
 
 int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e)

@@ -25,9 +25,10 @@ void why_add_before(struct reasons *r, const char *words)
                  n == WHY_MAX_AHEAD ? " or more" : "", n == 1 ? "is" : "are");
 }
 
-/* How many workers are alive, and how many of them serve the job, with their slots. */
+/* How many workers are alive, how many of them drain, and how many serve the job, with their
+ * slots. */
 struct worker_counts {
-    int64_t alive, serving, capacity, busy;
+    int64_t alive, draining, serving, capacity, busy;
 };
 
 static struct worker_counts count_workers(const struct reasons *r)
@@ -41,7 +42,8 @@ static struct worker_counts count_workers(const struct reasons *r)
         if (!is_alive(r, w))
             continue;
         c.alive++;
-        if (!e->lane || !worker_serves(&w->worker, e->lane, e->queue))
+        c.draining += worker_is_draining(w);
+        if (worker_is_draining(w) || !e->lane || !worker_serves(&w->worker, e->lane, e->queue))
             continue;
         c.serving++;
         c.capacity += w->worker.capacity;
@@ -109,8 +111,12 @@ void why_claimable(struct reasons *r)
         add_remedy(r, e);
     } else if (!c.serving) {
         code = "not_served";
-        buf_addf(r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
+        buf_addf(r->text, "no live worker serves lane %s in queue %s (%lld %s alive", e->lane,
                  e->queue, (long long)c.alive, c.alive == 1 ? "is" : "are");
+        if (c.draining)
+            buf_addf(r->text, ", %lld of which drain%s and claim%s nothing more",
+                     (long long)c.draining, c.draining == 1 ? "s" : "", c.draining == 1 ? "s" : "");
+        buf_addch(r->text, ')');
         if (strcmp(e->lane, "process") != 0)
             add_remedy(r, e);
     } else {
@@ -124,7 +130,7 @@ void why_claimable(struct reasons *r)
     WHY_REASON(r, code, FACT_TEXT("lane", e->lane), FACT_TEXT("queue", e->queue),
                FACT_INT("before", r->y->before), FACT_INT("alive", c.alive),
                FACT_INT("serving", c.serving), FACT_INT("room", c.capacity),
-               FACT_INT("busy", c.busy));
+               FACT_INT("busy", c.busy), FACT_INT("draining", c.draining));
     add_unknown_executor(r);
 }
 
@@ -187,7 +193,7 @@ static void add_adoption(struct reasons *r)
     for (size_t i = 0; i < r->workers->n; i++) {
         const struct worker_row *w = &r->workers->at[i];
 
-        if (!is_alive(r, w) || !worker_serves(&w->worker, e->lane, NULL))
+        if (!is_alive(r, w) || worker_is_draining(w) || !worker_serves(&w->worker, e->lane, NULL))
             continue;
         if (e->folder && !strcmp(w->worker.folder, e->folder))
             near++;

@@ -164,9 +164,17 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
     struct claiming c = {.w = w, .out = out, .max = max};
     API_ERR(e);
 
+    *n = 0;
+    if (w->draining)
+        return 0;
     TRY(store_turn(w->pawl->store, claim_body, &c, err));
     *n = c.n;
     return 0;
+}
+
+bool pawl_worker_is_draining(const struct pawl_worker *w)
+{
+    return w->draining;
 }
 
 /* ---- maintenance ---- */
@@ -217,6 +225,7 @@ static int do_maintenance(struct pawl_worker *w, struct maintenance *u, struct e
     u->may_reap = may_reap(w);
     TRY(store_light_turn(w->pawl->store, tick_body, u, err));
     w->last_tick = clock_boot_us();
+    w->draining |= u->tick.drain;
     if (!(u->tick.expired && u->may_reap) && !(u->next && u->next <= u->tick.now))
         return 0;
     do

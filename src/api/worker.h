@@ -16,6 +16,7 @@ struct pawl_worker {
     size_t nserves;
     int64_t healthy_since; /* CLOCK_BOOTTIME, µs: every tick since then succeeded in time */
     int64_t last_tick;     /* CLOCK_BOOTTIME, µs */
+    bool draining;         /* an operator has asked this worker to drain */
     struct arena own;      /* strings that live as long as the worker */
     struct arena claimed;  /* strings of the last claim */
 };

@@ -106,6 +106,9 @@ void dispatch_leftovers(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg);
 /* Removes the leftovers of an attempt whose end is stored. */
 void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt);
+/* Accepts no more jobs, and reports those that have not started as refused. All other attempts
+ * continue, and report their end. */
+void dispatch_drain(struct dispatch *d);
 /* Accepts no more jobs. Attempts that outlive the worker are dropped at once. All other attempts
  * still report their end: poll until none is in flight. Call again with `now` set to ask them to
  * stop. */

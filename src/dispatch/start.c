@@ -99,8 +99,8 @@ static int refuse_unoffered(const struct dispatch *d, const struct executor_entr
     if (!m)
         return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
     *delay = 0;
-    /* The turn that claimed the job was under way when the worker was stopped. The job is refused
-     * without a delay: another worker may start it at once. */
+    /* The turn that claimed the job was under way when the worker was stopped or began to drain.
+     * The job is refused without a delay: another worker may start it at once. */
     if (d->closed)
         return err_set(err, E_REFUSED, "this worker is stopping and accepts no more jobs");
     if (m->backoff_until && m->backoff_until > clock_boot_us()) {
@@ -242,6 +242,17 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
             x->ops->settled(x, execution, attempt);
             return;
         }
+    }
+}
+
+void dispatch_drain(struct dispatch *d)
+{
+    d->closed = true;
+    for (size_t i = 0; i < d->executors.n; i++) {
+        struct executor *x = d->executors.at[i]->x;
+
+        if (x->ops->drain)
+            x->ops->drain(x);
     }
 }
 

@@ -210,6 +210,12 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
     if ((rc = check_database_file(e, err)) || (rc = worker_row_announce_lanes(e, err)) ||
         (rc = sleep_and_handle_events(e, timeout, err)) || (rc = heartbeat_if_due(e, err)))
         return rc;
+    if (e->drain_requested && !e->draining && !e->stopping) {
+        e->draining = true;
+        dispatch_drain(e->dispatch);
+        if ((rc = worker_row_announce_lanes(e, err)))
+            return rc;
+    }
     if (e->unresponsive &&
         !e->stopping) /* not done in maintenance_after_tick, which holds the heartbeat's lock */
         engine_stop(e, false);
@@ -298,6 +304,11 @@ void engine_stop(struct engine *e, bool now)
     loops_set_patience(e, STOP_PATIENCE); /* the caller waits for the stop */
     leave_running(e);
     forget_lost_jobs(e, NULL); /* from now on, no job is readopted */
+}
+
+const struct worker_drain *engine_drain_request(const struct engine *e)
+{
+    return e->draining && e->row.drain.at ? &e->row.drain : NULL;
 }
 
 bool engine_is_idle(const struct engine *e)

@@ -104,6 +104,10 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
  * outlive the worker to other workers. Functions continue; if `now` is set, they are asked to stop.
  * Call engine_step until engine_is_idle. */
 void engine_stop(struct engine *e, bool now);
+/* The request that this worker drains, if the engine has begun to: it claims and adopts nothing
+ * more, has returned jobs that have not started to their queues, and runs the others until they
+ * end. NULL if it does not drain. A foreground engine never does. */
+const struct worker_drain *engine_drain_request(const struct engine *e);
 bool engine_is_idle(const struct engine *e); /* has no leased job and nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */
 /* Sets *open to whether a job in the engine's queues is running on any worker or waits for a timer,

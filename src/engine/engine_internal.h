@@ -223,6 +223,8 @@ struct engine {
     bool dead_workers_unchecked; /* finish_dead_workers must run */
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
+    bool drain_requested;        /* an operator requests that this worker drains */
+    bool draining; /* claims and adopts nothing more; the attempts that it runs continue */
     bool stopping, closing;
     /* This worker leaves running attempts, or its foreground tree, which others find through its
      * file: keep the file. */
@@ -275,7 +277,7 @@ int64_t back_off(int failures, int64_t first, int64_t most);
 /* worker_row.c */
 MUST_USE int worker_row_register(struct engine *e, struct err *err);
 /* Writes the lanes that this worker serves: at the first step, when all functions are known, and
- * when they change. */
+ * when they change; none when it drains or stops. */
 MUST_USE int worker_row_announce_lanes(struct engine *e, struct err *err);
 void worker_row_remove(struct engine *e);
 

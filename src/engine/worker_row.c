@@ -34,7 +34,7 @@ static void set_served_lanes(struct engine *e, const char *serves, const char *e
 
 /* Announces that this worker no longer serves any lane, so that readers know which workers could
  * run a waiting job. A failure must not delay the stop. */
-static void announce_draining(struct engine *e)
+static void announce_stopping(struct engine *e)
 {
     struct err ignored = ERR_INIT;
 
@@ -44,6 +44,44 @@ static void announce_draining(struct engine *e)
     set_served_lanes(e, NULL, NULL);
     if (worker_row_register(e, &ignored))
         ignored.code = E_NONE;
+}
+
+static void set_drain_request(struct engine *e, struct worker_drain d)
+{
+    pthread_mutex_lock(&e->heartbeat.lock);
+    e->row.drain = d;
+    pthread_mutex_unlock(&e->heartbeat.lock);
+}
+
+static int drain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct engine *e = arg;
+    struct worker_drain found;
+
+    TRY(op_worker_drain_request(t, e->row.id, &found, err));
+    /* 0 if the row was removed meanwhile: it is inserted again */
+    found.at = found.at ? found.at : turn_now(t);
+    found.by = arena_strdup(&e->own, found.by);
+    found.reason = arena_strdup(&e->own, found.reason);
+    set_drain_request(e, found);
+    return register_body(t, arg, err);
+}
+
+/* Reads who requests the drain, and announces that this worker no longer serves any lane. A later
+ * step tries again if the database can't be reached. */
+static int announce_draining(struct engine *e, struct err *err)
+{
+    int rc;
+
+    if (e->row.drain.at)
+        return 0;
+    e->lanes_announced = 0;
+    set_served_lanes(e, NULL, NULL);
+    if (!(rc = store_turn(e->store, drain_body, e, err)))
+        return 0;
+    set_drain_request(e, (struct worker_drain){0});
+    engine_note(e, err->msg);
+    return is_transient(rc) ? 0 : rc;
 }
 
 /* Writes how many jobs each executor may hold: {"process": 4}. */
@@ -71,9 +109,11 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
     AUTO_VEC(struct lane_queue) list = {0};
 
     if (e->stopping) {
-        announce_draining(e);
+        announce_stopping(e);
         return 0;
     }
+    if (e->draining)
+        return announce_draining(e, err);
     for (i = 0; i < n; i++)
         lanes += groups[i].nlanes;
     if (lanes == e->lanes_announced)

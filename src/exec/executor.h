@@ -111,6 +111,10 @@ struct executor_ops {
     void (*leftovers)(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                       void *arg);
 
+    /* The executor accepts no more attempts. Attempts that have not started are reported as
+     * refused; those that run continue and report their end. May be NULL. */
+    void (*drain)(struct executor *x);
+
     /* Graceful stop: the executor accepts no more attempts. Attempts that have not started are
      * reported as refused. Running attempts that outlive the worker are forgotten afterwards;
      * others continue, or are asked to stop if `now`. May be NULL. */

@@ -241,6 +241,18 @@ int remote_queue(struct remote *r, const char *queue, const char *action, int ma
     return 0;
 }
 
+int remote_worker_drain(struct remote *r, const char *worker, const char *reason, struct err *err)
+{
+    AUTO_CALL q = {.method = "POST"};
+    struct json_writer w = begin_object(&q, reason);
+    json_auto_t *o = NULL;
+
+    call_path(&q, "/v1/workers");
+    call_segment(&q, worker);
+    call_path(&q, "/drain");
+    return send_object(r, &q, &w, &o, err);
+}
+
 int remote_schedule(struct remote *r, const char *name, const char *action, const char *reason,
                     int64_t *id, struct err *err)
 {

@@ -115,6 +115,8 @@ MUST_USE int remote_bulk(struct remote *r, const struct pawl_bulk *bulk, pawl_li
 /* `max` is used by the action "limit" only. */
 MUST_USE int remote_queue(struct remote *r, const char *queue, const char *action, int max,
                           const char *reason, bool *paused, struct err *err);
+MUST_USE int remote_worker_drain(struct remote *r, const char *worker, const char *reason,
+                                 struct err *err);
 MUST_USE int remote_schedule(struct remote *r, const char *name, const char *action,
                              const char *reason, int64_t *id, struct err *err);
 MUST_USE int remote_token_create(struct remote *r, const struct pawl_token *t, const char *scopes,

@@ -91,6 +91,16 @@ struct queue_action {
 /* -E_INVALID if the queue to resume is not paused. */
 MUST_USE int op_change_queue(struct turn *t, struct queue_action *q, struct err *err);
 
+/* ---- workers ---- */
+
+struct drain_request {
+    int64_t worker;
+    const char *by, *reason; /* user and reason; NULL if not given */
+};
+/* Requests that a worker drains; it learns of the request with its next heartbeat. -E_NOT_FOUND if
+ * there is no such worker; -E_INVALID if it runs in the foreground, and ends with its tree. */
+MUST_USE int op_worker_drain(struct turn *t, const struct drain_request *d, struct err *err);
+
 /* ---- settings ---- */
 
 /* Settings that all processes of the database share, each a JSON document (core/retention.h,

@@ -375,6 +375,13 @@ MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *e
 
 /* ---- workers ---- */
 
+/* An operator's request that a worker drains: that it claims nothing more, finishes the jobs that
+ * it runs, and ends. */
+struct worker_drain {
+    int64_t at;              /* when it was first requested; 0 if nobody has requested it */
+    const char *by, *reason; /* user and reason of the last request; NULL if not given */
+};
+
 struct worker {
     int64_t id;
     const char *host, *folder, *version;
@@ -384,6 +391,7 @@ struct worker {
     int pid, capacity;
     int claim_ahead;             /* how many further jobs the worker may claim ahead */
     int64_t started_at, seen_at; /* out */
+    struct worker_drain drain;   /* written only if the row is inserted: see op_worker_drain */
 };
 /* Writes the queues of each lane as JSON: {"process": ["default", "mail"]}. Equal lanes must be
  * adjacent. */
@@ -391,9 +399,15 @@ void serves_to_json(const struct lane_queue *serves, size_t n, struct buf *out);
 /* Whether the worker serves this lane in this queue (NULL for any queue). True if `serves` of the
  * worker is unknown. */
 bool worker_serves(const struct worker *w, const char *lane, const char *queue);
+/* Whether the worker works only on the tree of `pawl run` or `pawl exec`, in a queue of its own. */
+bool worker_is_foreground(const struct worker *w);
 /* Inserts the worker's row, or updates its capacity, lanes and queues. */
 MUST_USE int op_worker_register(struct turn *t, const struct worker *w, struct err *err);
 MUST_USE int op_worker_unregister(struct turn *t, int64_t worker, struct err *err);
+/* Reads the request that this worker drains; at is 0 if there is none. The strings are valid until
+ * the store's next turn. */
+MUST_USE int op_worker_drain_request(struct turn *t, int64_t worker, struct worker_drain *out,
+                                     struct err *err);
 
 struct tick {
     int64_t expired, orphans; /* number of leases to reap and of orphans to adopt, of all workers */
@@ -406,6 +420,7 @@ struct tick {
     int64_t wall;      /* turn_wall_time */
     bool waiting;      /* whether the outbox has a job, for this or another worker */
     bool submissions;  /* whether there are SQL submissions to process */
+    bool drain;        /* whether this worker was requested to drain */
 };
 /* Returns -E_SCHEMA if a newer program has upgraded the schema to a version that this program can't
  * use. */

@@ -51,6 +51,7 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->submissions |= tick->submissions && !e->o.foreground;
     e->adopt |= state_folder_scan(e->state_folder);
     e->dead_workers_unchecked = true;
+    e->drain_requested |= tick->drain && !e->o.foreground;
     e->unresponsive |= dispatch_count_unresponsive(e->dispatch) > 0;
 }
 

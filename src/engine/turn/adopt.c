@@ -39,6 +39,9 @@ static bool should_adopt(const struct engine *e, const struct execution *x, int6
         return false; /* this worker holds the job, and settles or runs it */
     if (!is_own_tree(e, x))
         return false;
+    /* A draining worker only readopts the attempts that it runs, and whose lease it has lost. */
+    if (e->draining && !(h && h->lost && h->a.attempt == x->attempts))
+        return false;
     if (dispatch_outlives(e->dispatch, x->lane) || last_worker == e->row.id || !last_worker ||
         !has_our_folder(e, x) || !state_folder_is_alive(e->state_folder, last_worker))
         return true;

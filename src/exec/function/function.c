@@ -223,10 +223,8 @@ static void forget(struct executor *x, void *handle)
         function_job_free(j);
 }
 
-/* Refuses the queued jobs. Running functions may finish, or are asked to stop if `now`; one that
- * then returns without having finished is deferred: it runs again on another worker, which does not
- * count as an attempt. */
-static void stop(struct executor *x, bool now)
+/* Refuses the queued jobs. Running functions may finish. */
+static void drain(struct executor *x)
 {
     struct functions *f = functions(x);
     struct function_job *j;
@@ -237,6 +235,18 @@ static void stop(struct executor *x, bool now)
         job_list_remove(&f->queue, j);
         pool_end_unrun(f, j, OUTCOME_REFUSED);
     }
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Drains; if `now`, also asks running functions to stop. One that then returns without having
+ * finished is deferred: it runs again on another worker, which does not count as an attempt. */
+static void stop(struct executor *x, bool now)
+{
+    struct functions *f = functions(x);
+    struct function_job *j;
+
+    drain(x);
+    pthread_mutex_lock(&f->lock);
     for (j = now ? f->running.first : NULL; j; j = j->next)
         pool_request_stop(j, OUTCOME_DEFERRED);
     pthread_mutex_unlock(&f->lock);
@@ -324,6 +334,7 @@ static const struct executor_ops ops = {
     .reattach = reattach,
     .cancel = cancel,
     .forget = forget,
+    .drain = drain,
     .stop = stop,
     .capacity = capacity,
     .fd = fd,

@@ -86,7 +86,8 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
                      "worker",
                      name);
         else
-            buf_addf(out, "the worker was stopped before function %s started", name);
+            buf_addf(out, "function %s was not started, because its worker accepts no more jobs",
+                     name);
     }
     if (j->failure)
         buf_addf(out, ": %s", j->failure);

@@ -196,14 +196,23 @@ static void forget(struct executor *x, void *handle)
     watch_drop((struct process *)x, handle, true);
 }
 
+/* Keeps the helper: the container of an attempt that runs may need another shim (resume.c). */
+static void drain(struct executor *x)
+{
+    struct process *p = (struct process *)x;
+
+    p->closed = true;
+    for (struct watch *w = p->watches; w; w = w->next)
+        watch_refuse_unstarted(p, w);
+}
+
 static void stop(struct executor *x, bool now)
 {
     struct process *p = (struct process *)x;
 
     (void)now; /* all attempts that have started outlive this worker */
-    p->closed = true;
-    for (struct watch *w = p->watches; w; w = w->next)
-        watch_refuse_unstarted(p, w);
+    p->stopped = true;
+    drain(x);
     process_helper_stop(p);
 }
 
@@ -229,6 +238,7 @@ const struct executor_ops process_ops = {
     .forget = forget,
     .settled = process_settled,
     .leftovers = process_leftovers,
+    .drain = drain,
     .stop = stop,
     .capacity = capacity,
     .fd = poll_fd,

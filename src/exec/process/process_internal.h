@@ -145,7 +145,8 @@ struct process {
 
     struct watch *watches; /* the newest first */
     int running;
-    bool any_released, closed; /* closed: accepts no more attempts */
+    bool any_released;
+    bool closed, stopped;      /* closed: accepts no more attempts; stopped: also starts no shim */
     struct start_marks *marks; /* NULL if starts are not recorded */
     struct strays strays;
     struct removals removals;

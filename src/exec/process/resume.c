@@ -295,7 +295,7 @@ static void request_shim(struct process *p, struct watch *w, const struct comman
     write_resume_request(p, w, words, secrets, &request);
     w->shim_ended = false;
     fd_close(&w->lock);
-    rc = p->closed ? -E_REFUSED : process_helper_start(p, &err);
+    rc = p->stopped ? -E_REFUSED : process_helper_start(p, &err);
     if (!rc)
         rc = process_helper_send(p, w, &request, &err);
     explicit_bzero(request.ptr, request.cap);

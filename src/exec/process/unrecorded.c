@@ -37,7 +37,8 @@ bool watch_is_proved_unstarted(const struct watch *w)
 static const char *why_not_started(const struct process *p, const struct watch *w)
 {
     if (p->closed)
-        return "its worker was stopped before the attempt started";
+        return p->stopped ? "its worker was stopped before the attempt started"
+                          : "its worker was asked to drain before the attempt started";
     if (w->pidfd < 0)
         return process_has_room(w->at) ? "its shim ended before it started anything" : DISK_FULL;
     (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);

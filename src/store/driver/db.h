@@ -134,7 +134,7 @@ struct db_driver {
 /* The reasons for a wake-up. */
 enum wake {
     WAKE_JOBS = 1,   /* a job may be claimed or adopted, or the next timer is due earlier */
-    WAKE_CANCEL = 2, /* a running job got a cancel request */
+    WAKE_CANCEL = 2, /* a running job got a cancel request, or a worker a request to drain */
     WAKE_EVENTS = 4, /* there are new events */
     /* WAKE_TIMERS and WAKE_ORPHANS accompany WAKE_JOBS, for listeners that need the exact
      * reason. */

@@ -1,6 +1,7 @@
 /* workers.c - the rows of workers: which workers exist, when they started, and the capacity of
  * each. */
 #include "base/json.h"
+#include "store/operator.h"
 #include "store/store_internal.h"
 
 #include <jansson.h>
@@ -43,7 +44,8 @@ static int write_worker(struct turn *t, enum stmt_id q, const struct worker *w, 
     TRY(turn_sync(t, err));
     TRY(db_queue(t->db, NULL, 1, err, Q_WORKER_HOST_WRITE, w->id, t->now, w->host));
     return db_queue(t->db, NULL, 1, err, q, w->id, t->now, w->pid, w->capacity, w->host, w->folder,
-                    w->version, w->serves, w->executors, w->claim_ahead);
+                    w->version, w->serves, w->executors, w->claim_ahead, val_or_null(w->drain.at),
+                    w->drain.by, w->drain.reason);
 }
 
 int op_worker_register(struct turn *t, const struct worker *w, struct err *err)
@@ -57,6 +59,53 @@ int op_worker_unregister(struct turn *t, int64_t worker, struct err *err)
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_HOST_SEEN, worker, t->now));
     return db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_UNREGISTER, worker);
 }
+
+/* ---- draining ---- */
+
+/* A foreground worker serves no queue until its tree exists, and then only the queue of that tree.
+ * A worker that stops also serves no queue, but announces no executors either. */
+bool worker_is_foreground(const struct worker *w)
+{
+    if (!w->serves)
+        return false;
+    return strstr(w->serves, "\"" QUEUE_FOREGROUND) ||
+           (!strcmp(w->serves, "{}") && w->executors && strcmp(w->executors, "{}") != 0);
+}
+
+int op_worker_drain(struct turn *t, const struct drain_request *d, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    struct worker w = {.id = d->worker};
+
+    TRY(ask(t, &r, err, Q_WORKER_SERVED, d->worker));
+    if (!r.n)
+        return err_set(err, E_NOT_FOUND, "there is no worker %016llx",
+                       (unsigned long long)d->worker);
+    rows_read(&r, 0, 0, &t->arena, &w.serves, &w.executors);
+    if (worker_is_foreground(&w))
+        return err_set(err, E_INVALID,
+                       "the worker %016llx runs in the foreground, for `pawl run` or `pawl exec`, "
+                       "and ends with its job",
+                       (unsigned long long)d->worker);
+    TRY(turn_sync(t, err));
+    t->wake |= WAKE_CANCEL;
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_DRAIN, d->worker, t->now, d->by,
+                    d->reason);
+}
+
+int op_worker_drain_request(struct turn *t, int64_t worker, struct worker_drain *out,
+                            struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+
+    *out = (struct worker_drain){0};
+    TRY(ask(t, &r, err, Q_WORKER_DRAIN_REQUEST, worker));
+    if (r.n)
+        rows_read(&r, 0, 0, &t->arena, &out->at, &out->by, &out->reason);
+    return 0;
+}
+
+/* ---- heartbeats ---- */
 
 static int read_tick(struct turn *t, int64_t worker, struct rows *out, struct err *err)
 {
@@ -81,6 +130,7 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
               &out->generation, &out->next_schedule, &out->waiting);
     out->submissions = !rows_null(&r, 0, 7);
     out->minimum_schema = rows_int(&r, 0, 8);
+    out->drain = rows_int(&r, 0, 9) != 0;
     out->wall = wall_time(t->db, out->now);
     return 0;
 }

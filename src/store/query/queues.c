@@ -71,7 +71,8 @@ void query_read_workers(const struct rows *r, const struct rows *counts, int64_t
         struct worker *w = &out->at[i].worker;
 
         rows_read(r, i, 0, &out->arena, &w->id, &w->started_at, &w->seen_at, &w->pid, &w->capacity,
-                  &w->host, &w->folder, &w->version, &w->serves, &w->executors, &w->claim_ahead);
+                  &w->host, &w->folder, &w->version, &w->serves, &w->executors, &w->claim_ahead,
+                  &w->drain.at, &w->drain.by, &w->drain.reason);
         /* both lists are sorted by id */
         while (c < counts->n && rows_int(counts, c, 0) < w->id)
             c++;

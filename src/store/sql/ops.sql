@@ -279,20 +279,35 @@ SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
 
 -- ---- workers
 
+-- A request to drain stays in an existing row; a row that is inserted again gets the request that the worker knows.
 --: worker_register(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text,
---:+ executors text, claim_ahead i32)
-INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+--:+ executors text, claim_ahead i32, drain_at time, drain_by text, drain_reason text)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead,
+                     drain_requested_at, drain_requested_by, drain_reason)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves,
                                executors = excluded.executors, claim_ahead = excluded.claim_ahead
 
 -- Like worker_register, for a heartbeat that found no row. It does not overwrite room and serves of an existing row:
 -- another thread of the worker may have written newer values.
 --: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text,
---:+ executors text, claim_ahead i32)
-INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+--:+ executors text, claim_ahead i32, drain_at time, drain_by text, drain_reason text)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead,
+                     drain_requested_at, drain_requested_by, drain_reason)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+
+-- A repeated request keeps the time of the first one.
+--: worker_drain(id i64, now time, by_whom text, reason text)
+UPDATE workers SET drain_requested_at = COALESCE(drain_requested_at, $2), drain_requested_by = $3, drain_reason = $4
+ WHERE id = $1
+
+--: worker_served(id i64)
+SELECT serves, executors FROM workers WHERE id = $1
+
+--: worker_drain_request(id i64)
+SELECT drain_requested_at, drain_requested_by, drain_reason FROM workers
+ WHERE id = $1 AND drain_requested_at IS NOT NULL
 
 --: worker_unregister(id i64)
 DELETE FROM workers WHERE id = $1
@@ -311,13 +326,15 @@ UPDATE worker_hosts SET seen_at = $2 WHERE worker = $1
 -- not read it before.
 --: worker_tick(id i64, now time, ahead_us i64)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
-     renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1 RETURNING id)   --@ postgres
+     renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1              --@ postgres
+                  RETURNING drain_requested_at)                                           --@ postgres
 SELECT (SELECT count(*) FROM leases WHERE until < clock.now),                              --@ postgres
        (SELECT count(*) FROM leases WHERE worker IS NULL),                                 --@ postgres
        (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), clock.now,                     --@ postgres
        @generation@, @next_schedule@,                                                      --@ postgres
        (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),              --@ postgres
-       @waiting_submission@, @minimum_schema@                                              --@ postgres
+       @waiting_submission@, @minimum_schema@,                                             --@ postgres
+       CASE WHEN renewed.drain_requested_at IS NULL THEN 0 ELSE 1 END                      --@ postgres
   FROM renewed, clock                                                                      --@ postgres
 UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
 RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
@@ -325,7 +342,8 @@ RETURNING (SELECT count(*) FROM leases WHERE until < $2),                       
           (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), $2,                         --@ sqlite
           @generation@, @next_schedule@,                                                   --@ sqlite
           (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),           --@ sqlite
-          @waiting_submission@, @minimum_schema@                                           --@ sqlite
+          @waiting_submission@, @minimum_schema@,                                          --@ sqlite
+          CASE WHEN drain_requested_at IS NULL THEN 0 ELSE 1 END                           --@ sqlite
 
 --: next_due()
 SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @waiting_submission@

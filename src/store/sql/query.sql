@@ -268,7 +268,8 @@ SELECT @token@, @last_audit@
  ORDER BY k.name, k.created_at, k.hash
 
 --: query_workers()
-SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves, w.executors, w.claim_ahead
+SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves, w.executors, w.claim_ahead,
+       w.drain_requested_at, w.drain_requested_by, w.drain_reason
   FROM workers w ORDER BY w.id
 
 -- There are few leases: this scans them all.
