@@ -46,6 +46,7 @@ every() {
 		logs GOOD
 		queue set reports --limit 2
 		queue
+		drain WORKER --reason 'new disk'
 		workers
 		top
 		submissions
@@ -73,7 +74,8 @@ every() {
 	END
 }
 
-# RUN is a workflow that failed, GOOD and BAD are its tasks; OPEN is one that waits for approvals.
+# RUN is a workflow that failed, GOOD and BAD are its tasks; OPEN is one that waits for approvals. WORKER serves no queue that
+# has jobs.
 fill_database() {
 	cat >"$dir/flow.yaml" <<-'END'
 		name: flow
@@ -97,6 +99,7 @@ fill_database() {
 	run_id=$(p run "$dir/flow.yaml" --json 2>"$dir/errors" | sed 's/{"id":\([0-9]*\),.*/\1/') || true
 	open_id=$(p submit "$dir/open.yaml")
 	touch "$dir/mended"
+	start_worker --queue none --state "$dir/other" # it finds no job
 }
 
 # The id of a task by its full name.
@@ -106,7 +109,7 @@ task_id() { p ls --all --name "$1" --json | sed -n '1s/{"id":\([0-9]*\),.*/\1/p'
 fill_in() {
 	sed -e "s|NEW|$dir/new.yaml|" -e "s|CONFIG|$dir/pawl.yaml|" -e "s|FLOW|$dir/flow.yaml|" -e "s|TIMED|$dir/timed.yaml|" -e "s|RUN|$run_id|" \
 		-e "s|OPEN|$open_id|" -e "s|GOOD|$good_id|" -e "s|BAD|$bad_id|" -e "s|ASKED1|$asked1|" -e "s|ASKED2|$asked2|" \
-		-e "s|LATE|$late|"
+		-e "s|LATE|$late|" -e "s|WORKER|$worker_id|"
 }
 
 # Calls `each` with the words of each command in turn, and stops at the first failure, whose status it returns.

@@ -64,7 +64,7 @@ as_text() { in_one_form '' "${@:2}"; }
 		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists its options" p "$c" --frobnicate
 		refused 2 '--db needs a value' pawl "$c" --db
 		case $(usage "$c") in
-		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'*) ;; # accepts any number of words
+		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'* | *'WORKER…'*) ;; # accepts any number of words
 		*) refused 2 "pawl $c " p "$c" 1 2 3 4 5 ;;
 		esac
 	done

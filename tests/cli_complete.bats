@@ -85,6 +85,9 @@ offered() { # line
 	same 'first second' "$(offered "pawl $line rerun $id --from ")"
 	same 'second' "$(offered "pawl $line rerun @last --from s")"
 	same 'default' "$(offered "pawl $line ls --queue ")"
+	start_worker --queue none
+	same "$worker_id" "$(offered "pawl $line drain ")"
+	kill "$worker"
 	for name in old ci; do p admin token create $name --scope read >/dev/null; done
 	p admin token revoke old
 	same 'ci' "$(offered "pawl $line admin token revoke ")"

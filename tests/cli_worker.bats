@@ -48,6 +48,53 @@ ms_between() { # from to execution
 	p verify
 }
 
+# Starts a command that runs until the file go exists, on the worker that is started.
+start_waiting_command() {
+	command=$(later -- sh -c ": $mark; echo begun >>'$dir/begun'; while [ ! -e '$dir/go' ]; do sleep 0.05; done")
+	until_true has_status "$command" running
+	until_true test -e "$dir/begun"
+}
+
+@test "pawl drain lets a worker finish its command, claim nothing more and exit with 0" {
+	start_worker
+	start_waiting_command
+	same "worker $worker_id: asked to drain; it holds 1 job" "$(p drain "$worker_id" --reason 'new disk')"
+	until_true grep -q 'claiming no more jobs' "$worker_log"
+	grep -qE '^pawl: [^ ]+@[^ ]+ has asked this worker to drain: new disk: claiming no more' "$worker_log"
+	other=$(later -- true)
+	[[ $(p workers) == *draining* ]]
+	[[ $(p drain "$worker_id" --json) == *"\"state\":\"draining\",\"drain\":{\"since\":"*'"reason":null}}' ]]
+	[[ $(p why "$other") == *'1 of which drains and claims nothing more'* ]]
+	has_status "$command" running
+	kill -0 "$worker"
+	touch "$dir/go"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	has_status "$command" succeeded
+	has_status "$other" ready
+	same '' "$(p workers --json)"
+	p verify --host --state "$state"
+	run p drain "$worker_id"
+	[ "$status" = 5 ]
+	[[ $output == *"there is no worker $worker_id"* ]]
+	run p drain 17
+	[ "$status" = 2 ]
+}
+
+@test "worker killed while it drains loses nothing" {
+	start_worker
+	start_waiting_command
+	p drain "$worker_id"
+	until_true grep -q 'claiming no more jobs' "$worker_log"
+	kill -KILL "$worker"
+	wait "$worker" || true
+	start_worker
+	touch "$dir/go"
+	until_true has_status "$command" succeeded
+	same begun "$(cat "$dir/begun")"
+	p verify
+}
+
 @test "drain waits for a job that another worker runs, but not for a paused job" {
 	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 1")
 	start_worker

@@ -129,14 +129,31 @@ static int open_database(struct cli *c, struct worker *w)
     return pawl_open(&o, &c->p, &c->err);
 }
 
+/* Says who has asked the worker to drain. */
+static void print_draining(const char *by, const char *reason)
+{
+    print_clean(stderr,
+                "pawl: %s has asked this worker to drain%s%s: claiming no more jobs, exiting "
+                "when those that run have ended",
+                by ? by : "someone", reason ? ": " : "", reason ? reason : "");
+}
+
+/* Runs jobs until a signal arrives or, with --drain, no job is left. A worker that was asked to
+ * drain also ends when the jobs that it runs have ended. */
 static int work(struct worker *w, struct pawl_error *err)
 {
-    bool drained = false;
+    bool drained = false, draining = false;
     int signal = 0, rc = 0;
 
     while (!rc && !signal && !drained) {
+        const char *by, *reason;
+
         rc = run_step(w->e, w->signals, w->drain ? CHECK_MS : -1, &signal, err);
-        if (!rc && w->drain)
+        if (!rc && !draining && (draining = pawl_engine_is_draining(w->e, &by, &reason)))
+            print_draining(by, reason);
+        if (draining)
+            drained = pawl_engine_idle(w->e);
+        else if (!rc && w->drain)
             rc = pawl_engine_drained(w->e, &drained, err);
     }
     if (signal)

@@ -106,6 +106,7 @@ struct command {
     X(reject)       \
     X(queue)        \
     X(workers)      \
+    X(drain)        \
     X(top)          \
     X(verify)       \
     X(metrics)      \
