@@ -54,6 +54,17 @@ class Database:
             raise AssertionError(f"pawl {' '.join(args)}: {done.returncode}: {done.stderr}")
         return done.stdout if check else done
 
+    @contextlib.contextmanager
+    def worker(self, *options):
+        """A worker that is ready: yields its process and its id. It is killed in the end."""
+        command = [f"{BUILD}/pawl", "--db", self.url, "--tenant", self.tenant, "worker", *options]
+        process = subprocess.Popen(command, env=self.env, text=True, stderr=subprocess.PIPE)
+        try:
+            yield process, re.match(r"pawl: worker ([0-9a-f]{16}) is ready", process.stderr.readline())[1]
+        finally:
+            process.kill()
+            process.communicate()
+
     def token(self, name, scopes, *more):
         return self.pawl("admin", "token", "create", name, "--scope", scopes, *more).strip()
 

@@ -6,6 +6,7 @@ import re
 
 from harness import main, test
 from remote_fixture import TIMED, OPEN, both
+from server_fixture import PATIENCE
 
 
 # Each line is done once on the database and once through the server, on an execution of its own: $1 is a new `open` workflow,
@@ -146,6 +147,19 @@ def lists_and_bulk_actions_of_many_executions_follow_all_pages():
         done = b.through("cancel", "--name", "exec::job*", "--yes")
         assert done.code == 0 and done.out.endswith("5300 executions done\n") and done.out.count("cancelled") == 5300, done.out[-200:]
         assert b.same("ls", "--count", "--name", "exec::job*").out == "6000 executions: 6000 cancelled\n"
+
+
+@test
+def worker_is_drained_through_a_server_as_on_the_database():
+    with both() as b:
+        for through in (True, False):
+            with b.db.worker("--queue", "none") as (process, id):
+                done = (b.through if through else b.on_database)("drain", id, "--reason", "new disk")
+                assert (done.code, done.out) == (0, f"worker {id}: asked to drain; it holds 0 jobs\n"), done
+                assert process.wait(PATIENCE) == 0
+                assert "asked this worker to drain: new disk" in process.stderr.read()
+        assert b.same("drain", "00000000000000ff").code == 5
+        assert b.same("drain", "mail").code == 2
 
 
 @test

@@ -70,6 +70,8 @@ class House:
         self.schedule = server.get("/v1/schedules").json["items"][0]["schedule"].replace("/", "%2F")
         server.db.token("kept", "read")
         server.db.pawl("admin", "hook", "create", "kept")
+        with server.db.worker("--queue", "none") as (_, self.worker):  # its row stays when it is killed
+            pass
         document = server.get("/openapi.json", token=None).expect(200).json
         self.operations = [
             Operation(method, path, described, self.name)
@@ -82,7 +84,8 @@ class House:
         if path.startswith("/v1/executions/"):
             return str(self.run if segment == "id" else self.other)
         kind = path.split("/")[2]
-        return {"queues": "mail", "schedules": self.schedule, "tokens": "kept", "hooks": "kept", "workflows": "nightly"}.get(kind, "1")
+        return {"queues": "mail", "schedules": self.schedule, "tokens": "kept", "hooks": "kept", "workflows": "nightly",
+                "workers": self.worker}.get(kind, "1")
 
     def guarded(self):
         return [o for o in self.operations if o.scope]

@@ -3,9 +3,10 @@
 
 import json
 import os
+import time
 
 from harness import main, test
-from server_fixture import serving
+from server_fixture import PATIENCE, serving
 
 TWO = "name: two\nparams: {who: {type: string, default: you}}\ntasks:\n  a: {run: 'echo hello $who'}\n  b: {needs: a, run: exit 3}\n"
 SLEEPER = "name: sleeper\ntasks: {a: {run: sleep 600}}\n"
@@ -199,6 +200,37 @@ def queue_can_be_limited_paused_and_resumed_over_http():
         assert s.get("/v1/submissions?status=waiting").expect(200).json["items"] == []
         overview = s.get("/v1/overview").expect(200).json
         assert [q["queue"] for q in overview["queues"]] == ["mail"], overview
+
+
+@test
+def worker_can_be_drained_over_http():
+    with serving() as s, s.db.worker() as (process, id):
+        problem(s.post("/v1/workers/00000000000000ff/drain"), 404, "not-found", "00000000000000ff")
+        problem(s.post("/v1/workers/mail/drain"), 409, "not-acceptable", "mail")
+        assert s.get("/v1/workers").expect(200).json["items"][0]["drain"] is None
+        worker = s.post(f"/v1/workers/{id}/drain", {"reason": "new disk"}).expect(200).json["items"][0]
+        assert (worker["id"], worker["state"], worker["drain"]["reason"]) == (id, "draining", "new disk"), worker
+        assert process.wait(PATIENCE) == 0
+        assert "asked this worker to drain: new disk" in process.stderr.read()
+        assert s.get("/v1/workers").expect(200).json["items"] == []
+
+
+@test
+def drained_worker_of_a_server_claims_nothing_and_the_server_goes_on_serving():
+    with serving("--worker", "1") as s:
+        id = s.get("/v1/workers").expect(200).json["items"][0]["id"]
+        s.post(f"/v1/workers/{id}/drain").expect(200)
+        end = time.monotonic() + PATIENCE
+        while s.get("/v1/workers").expect(200).json["items"][0]["serves"] != {}:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        run = s.submit(yaml="name: late\ntasks: {a: {run: 'true'}}\n")
+        task = s.get(f"/v1/executions/{run}/children").expect(200).json["items"][0]
+        why = s.get(f"/v1/executions/{task['id']}/why").expect(200).json["reasons"][0]
+        assert (why["code"], why["draining"]) == ("not_served", 1), why
+        s.db.pawl("worker", "--drain")
+        assert s.wait(run)["status"] == "succeeded"
+    assert any("has asked the worker to drain" in line for line in s.rest), s.rest
 
 
 @test

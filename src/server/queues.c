@@ -112,6 +112,21 @@ static void resume_queue(struct request *r)
     }
 }
 
+/* Answers with the workers. */
+static void drain_worker(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct values *v;
+    size_t n;
+
+    if (!body_read(r, &v, &n))
+        return;
+    if (pawl_worker_drain(r->p, r->path_args[0], r->by, value_text(v, "reason"), &err))
+        answer_error(r, &err);
+    else
+        workers(r);
+}
+
 #define MEMBER_REASON RULE("reason", TEXT, "recorded with the action", .min = 1, .max = 1000)
 static const struct value_rule reason_only[] = {MEMBER_REASON, {0}};
 static const struct value_rule limit_members[] = {
@@ -144,6 +159,11 @@ const struct endpoint queue_endpoints[] = {
      .body = reason_only, .answer = "Queue", .page = true, .status = 200, .run = resume_queue},
     {"GET", "/v1/workers", "listWorkers", "Lists workers.", READ, .answer = "Worker", .page = true,
      .status = 200, .run = workers},
+    {"POST", "/v1/workers/{worker}/drain", "drainWorker",
+     "Asks a worker to claim nothing more, to finish what it runs, commands too, and to exit. A worker "
+     "in a server claims nothing more; the server goes on serving. It can't be undone.",
+     OPERATE, .body = reason_only, .answer = "Worker", .page = true, .status = 200,
+     .run = drain_worker},
     {"GET", "/v1/submissions", "listSubmissions",
      "Lists SQL submissions, newest first, or if they wait, oldest first.", READ, submission_args,
      .answer = "Submission", .page = true, .status = 200, .run = submissions},

@@ -24,6 +24,7 @@ struct worker {
     struct pawl_error err;
     struct pawl *p;
     struct pawl_engine *engine;
+    bool draining; /* the request to drain was reported */
 };
 
 static void notify(int eventfd)
@@ -59,14 +60,29 @@ static void stop_engine(struct worker *w, struct pawl_error *err)
         rc = pawl_engine_step(w->engine, 100, err);
 }
 
+/* A worker that was asked to drain claims nothing more. Its heartbeats and its maintenance continue
+ * until the server stops. */
+static void note_drain(struct worker *w)
+{
+    const char *by;
+
+    if (w->draining || !pawl_engine_is_draining(w->engine, &by, NULL))
+        return;
+    w->draining = true;
+    fprintf(stderr, "pawl-server: %s has asked the worker to drain: it claims no more jobs\n",
+            by ? by : "someone");
+}
+
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct pawl_error err = {0};
     int rc = 0;
 
-    while (!rc && !is_stopping(w))
+    while (!rc && !is_stopping(w)) {
         rc = step(w, &err);
+        note_drain(w);
+    }
     if (!rc) {
         stop_engine(w, &err);
     } else if (!is_stopping(w)) { /* else the stop ended a wait for the database */
