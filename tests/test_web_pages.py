@@ -1,7 +1,8 @@
 """Queues, workers, schedules, events and System in a real browser. TEST_LONG"""
 
 from harness import main, test
-from web_fixture import OK, REFUSED, TWO, browsing
+from server_fixture import PATIENCE
+from web_fixture import Keys, OK, REFUSED, TWO, browsing
 
 
 @test
@@ -39,6 +40,23 @@ def pages_without_data_name_a_command_that_gives_them_some():
         page.click("button", "Show all")
         page.one(".events tr", "task.created")
         page.open("/queues", token=None).one(".queues tr", "default")
+
+
+@test
+def workers_page_drains_a_worker_and_marks_it_until_its_command_has_ended():
+    with browsing() as page, page.server.db.worker() as (process, id):
+        run = page.server.submit(yaml="name: talker\ntasks: {a: {run: 'while [ ! -e go ]; do sleep 0.05; done', cwd: '%s'}}\n" % page.server.db.dir)
+        page.open("/workers").one(".jobs tr", "talker::a")
+        assert page.unnamed_controls() == []
+        page.keys("j", Keys.ENTER)  # without a mouse
+        page.confirm("Drain", "new disk")
+        page.one(".workers tr", "draining")
+        page.sees("by console: new disk")
+        assert not page.all(".workers tbody button")
+        open(f"{page.server.db.dir}/go", "w").close()
+        assert page.server.wait(run)["status"] == "succeeded"
+        assert process.wait(PATIENCE) == 0
+        page.sees("No worker is connected")
 
 
 @test
