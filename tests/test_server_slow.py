@@ -3,18 +3,28 @@
 The server allows a client 60 s, and more for a long answer, so this file takes some minutes, in which it does nothing."""
 
 import contextlib
+import ctypes
 import os
+import shutil
 import socket
+import subprocess
 import threading
 import time
+import traceback
 
-from harness import main, test
+from harness import Skip, main, test
 from server_fixture import PATIENCE, serving
-from stream_client import live
+from stream_client import live, until
 
 
-def descriptors(server):
-    return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+ESTABLISHED = "01"  # in /proc/net/tcp
+
+
+def is_connected(server, client):
+    """Whether the server's end of the client's connection is open."""
+    ends = f"0100007F:{server.port:04X} 0100007F:{client.getsockname()[1]:04X} {ESTABLISHED} "
+    with open("/proc/net/tcp") as f:
+        return any(ends in line for line in f)
 
 
 def head(server, line, *headers):
@@ -83,19 +93,70 @@ def client_that_is_too_slow_is_dropped():
 def client_that_takes_its_answer_too_slowly_is_dropped():
     with serving() as s:
         s.post("/v1/executions", [{"function": "f", "input": "x" * 900000}] * 5).expect(201)
-        before = descriptors(s)
         with contextlib.closing(socket.socket()) as c:
             c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             c.connect(("127.0.0.1", s.port))
             c.sendall(head(s, "GET /v1/executions HTTP/1.1"))
             assert c.recv(12) == b"HTTP/1.1 200"
             start = time.monotonic()
-            while descriptors(s) > before:  # 4.5 MB may take 200 s; this client would need an hour
+            while is_connected(s, c):  # 4.5 MB may take 200 s; this client would need an hour
                 assert time.monotonic() - start < PATIENCE + 100, "it was not dropped"
                 c.recv(1000)
                 time.sleep(1)
             assert time.monotonic() - start > 30
         s.submit(function="g")
+
+
+CLONE_NEWNET, CANNOT = 0x40000000, 77
+
+
+def run_in_own_network(function):
+    """Runs the function in a process whose network has nothing but a loopback device."""
+    if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("iptables"):
+        raise Skip("needs root, ip and iptables")
+    pid = os.fork()
+    if not pid:
+        try:
+            if ctypes.CDLL(None).unshare(CLONE_NEWNET) or subprocess.run(["ip", "link", "set", "lo", "up"]).returncode:
+                os._exit(CANNOT)
+            if subprocess.run(["iptables", "-L", "-n"], capture_output=True).returncode:
+                os._exit(CANNOT)
+            function()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status == CANNOT:
+        raise Skip("a network of its own can't be made here")
+    assert status == 0, status
+
+
+def drop_packets(port):
+    for side in ("--sport", "--dport"):
+        subprocess.run(["iptables", "-A", "INPUT", "-p", "tcp", side, str(port), "-j", "DROP"], check=True)
+
+
+def lose_clients():
+    with serving() as s:
+        run = s.submit(function="f")
+        keeper = live(s)
+        lost = [socket.create_connection(("127.0.0.1", s.port)) for _ in range(2)]
+        for c, sent in zip(lost, (head(s, "GET /v1/stream HTTP/1.1"), head(s, f"GET /v1/executions/{run} HTTP/1.1", "Prefer: wait=300"))):
+            c.sendall(sent)
+        assert lost[0].recv(12) == b"HTTP/1.1 200"
+        assert all(is_connected(s, c) for c in lost)
+        for c in lost:
+            drop_packets(c.getsockname()[1])
+        until(lambda: not any(is_connected(s, c) for c in lost))
+        s.submit(function="g")
+        assert keeper.message()
+        keeper.close()
+
+
+@test
+def clients_that_vanish_without_a_word_are_noticed():
+    run_in_own_network(lose_clients)
 
 
 main()

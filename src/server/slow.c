@@ -8,10 +8,13 @@
 #include "base/env.h"
 #include "server/server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #define PATIENCE_US (60 * 1000000LL) /* µs for each part of a request or answer, however short */
+#define VANISHED_S  60 /* s until a connection ends whose client does not acknowledge anything */
 #define RATE        (32 << 10) /* bytes per second; longer parts get more time, at this rate */
 
 struct client {
@@ -70,17 +73,40 @@ static void remove_client(struct clients *all, struct client *c)
     free(c);
 }
 
+/* Lets the kernel notice a client whose host has vanished: without an acknowledgement for
+ * VANISHED_S the connection ends. Streams and requests that wait have no other limit. */
+static void limit_silence(int fd)
+{
+    const int on = 1, idle = VANISHED_S / 2, interval = VANISHED_S / 6, probes = 3;
+    const unsigned unacknowledged = VANISHED_S * 1000;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)))
+        return;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof(unacknowledged));
+}
+
+static void client_started(struct server *s, struct MHD_Connection *connection,
+                           struct client **client)
+{
+    int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+
+    *client = add_client(s->clients, fd);
+    if (!s->is_unix)
+        limit_silence(fd);
+}
+
 void client_notice(void *server, struct MHD_Connection *connection, void **client,
                    enum MHD_ConnectionNotificationCode code)
 {
-    struct clients *all = ((struct server *)server)->clients;
+    struct server *s = server;
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        *client = add_client(
-            all,
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
+        client_started(s, connection, (struct client **)client);
     else
-        remove_client(all, *client);
+        remove_client(s->clients, *client);
 }
 
 static struct client *client_of(const struct request *r)
