@@ -115,17 +115,22 @@ static int find_handle(struct plane_thread *t, const char *tenant, struct handle
 
 /* ---- work ---- */
 
-static void run_one(struct request *r, struct pawl *p)
+/* Returns whether the request was carried out; not if the database can't be used. */
+static bool run_one(struct request *r, struct pawl *p)
 {
+    bool done;
+
     r->p = p;
     if (guard_check(r))
         r->endpoint->run(r);
     if (r->waits_for && !r->answered) {
         watch_execution(r);
-        return;
+        return true;
     }
     answer_count(r);
+    done = r->status != 503;
     request_done(r);
+    return done;
 }
 
 static void refuse(struct request *r)
@@ -178,11 +183,13 @@ static void answer_no_handle(struct request *r, int rc, struct pawl_error *err)
     request_done(r);
 }
 
-static void run_batch(struct plane_thread *t, struct request *first)
+/* Returns whether any of the requests was carried out. */
+static bool run_batch(struct plane_thread *t, struct request *first)
 {
     struct request *list[BATCH_MAX], *next;
     struct pawl_error err = {0};
     struct handle *h = NULL;
+    bool done = false;
     size_t n = 0;
     int rc = find_handle(t, first->tenant, &h, &err);
 
@@ -198,7 +205,8 @@ static void run_batch(struct plane_thread *t, struct request *first)
         submit_batch(h->p, list, n);
     else
         for (size_t i = 0; i < n; i++)
-            run_one(list[i], h->p);
+            done |= run_one(list[i], h->p);
+    return done;
 }
 
 /* Who shares threads and a budget with the request: those with the same token or, if none is
@@ -288,6 +296,7 @@ static void *work(void *arg)
     pthread_mutex_lock(&q->mutex);
     for (;;) {
         int64_t wait, start;
+        bool done;
         struct request *r = take(q, &wait);
 
         if (!r && q->stopping)
@@ -302,16 +311,17 @@ static void *work(void *arg)
             }
             continue;
         }
+        if (q->first) /* another idle thread may sleep longer than these requests must wait */
+            pthread_cond_signal(&q->added);
         t->busy = true;
         t->slow = r->endpoint->slow;
         snprintf(t->asker, sizeof(t->asker), "%s", asker_of(r));
         pthread_mutex_unlock(&q->mutex);
         start = clock_boot_us();
-        if ((r = refuse_late(r)))
-            run_batch(t, r);
+        done = (r = refuse_late(r)) && run_batch(t, r);
         pthread_mutex_lock(&q->mutex);
         t->busy = false;
-        if (q->which == PLANE_READ)
+        if (q->which == PLANE_READ && done)
             read_budget_charge(&q->budgets, t->asker, start, clock_boot_us());
     }
     pthread_mutex_unlock(&q->mutex);
