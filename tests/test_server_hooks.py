@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: their messages, as a sender makes them, and their management."""
+"""Webhooks over HTTP: their messages, as a sender makes them, and their management. TEST_THREADED"""
 
 import base64
 import hashlib
