@@ -144,14 +144,14 @@ class Server:
     """A server of a database. By default it listens on a free port, serves the tenant of the database, and has a console
     token with all scopes. `tenant=False`: it serves all tenants."""
 
-    def __init__(self, db, *options, listen="127.0.0.1:0", tenant=True):
+    def __init__(self, db, *options, listen="127.0.0.1:0", tenant=True, env=None):
         self.db, self.unix = db, listen[5:] if listen.startswith("unix:") else None
         program = [f"{SERVER_BUILD}/pawl-server"] if SERVER_BUILD else [f"{BUILD}/pawl", "serve"]
         command = [*program, "--db", db.url, "--listen", listen, *options]
         if tenant:
             command += ["--tenant", db.tenant]
         has_console = listen.startswith("127.") and "--token-file" not in options
-        self.process = subprocess.Popen(command, env=db.env, text=True, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(command, env={**db.env, **(env or {})}, text=True, stderr=subprocess.PIPE)
         self.port, self.token = None, None
         for line in self.process.stderr:
             if found := re.search(r"ready on port (\d+)", line):

@@ -7,6 +7,7 @@ import time
 
 from harness import main, test
 from server_fixture import PATIENCE, serving
+from stream_client import live
 
 
 def descriptors(server):
@@ -61,6 +62,22 @@ def server_that_nobody_uses_closes_its_connections_to_the_database_and_opens_the
         assert kind == "events" and data["events"][0]["execution"] == run, (kind, data)
         connection.close()
         answer.close()
+
+
+@test
+def idle_server_with_an_open_stream_reads_from_the_database_once_in_ten_seconds():
+    with serving(env={"PAWL_TRACE": "1"}) as s:
+        stream = live(s)
+        s.submit(function="f")
+        stream.numbers(2)
+        reads = lambda: [line.split()[1] for line in s.rest if line.startswith("trace: query_")]
+        time.sleep(15)  # the server looks more often for a while
+        before = len(reads())
+        time.sleep(40)
+        during = reads()[before:]
+        assert set(during) == {"query_horizon", "query_writers"}, during  # in one transaction
+        assert len(during) <= 2 * 5, during
+        stream.close()
 
 
 main()

@@ -33,6 +33,20 @@ static void note(void *arg, const char *sentence)
     fprintf(stderr, "pawl-server: %s\n", sentence);
 }
 
+static void trace(void *arg, const char *statement, int64_t took, long rows)
+{
+    (void)arg;
+    fprintf(stderr, "trace: %-24s %9.3f ms %6ld rows\n", statement, (double)took / 1000, rows);
+}
+
+/* The tracing of all handles of the server, as PAWL_TRACE asks for it; NULL if none. */
+static void (*tracing(void))(void *, const char *, int64_t, long)
+{
+    const char *asked = getenv("PAWL_TRACE");
+
+    return asked && *asked && strcmp(asked, "0") ? trace : NULL;
+}
+
 int server_open(struct server *s, const char *tenant, bool writes, struct pawl **out,
                 struct pawl_error *err)
 {
@@ -42,6 +56,7 @@ int server_open(struct server *s, const char *tenant, bool writes, struct pawl *
                              .must_exist = true,
                              .patience = 2000000,
                              .one_connection = !writes,
+                             .trace = tracing(),
                              .note = note};
 
     return pawl_open(&o, out, err);
