@@ -421,4 +421,14 @@ def settings_are_read_and_changed_over_http():
         s.ask("PUT", "/v1/routes", {"routes": []}, token=read).expect(403)
 
 
+@test
+def list_of_words_in_a_body_may_be_as_long_as_the_document_says():
+    with serving() as s:
+        body = s.get("/openapi.json").json["paths"]["/v1/hooks"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        n = (body["properties"]["statuses"]["maxLength"] + 1) // len("failed,")
+        hook = lambda n: s.post("/v1/hooks", {"name": f"h{n}", "url": "http://localhost", "statuses": ",".join(["failed"] * n)})
+        hook(n).expect(201)
+        hook(n + 1).expect(400)
+
+
 main()

@@ -46,7 +46,7 @@ static int read_word(const struct json_node *node, const struct value_rule *rule
     const char *word;
     size_t len;
 
-    TRY(json_read_text(node, 1, 200, arena, out, err));
+    TRY(json_read_text(node, 1, WORDS_BYTES, arena, out, err));
     for (word = *out;; word += len + 1) {
         len = rule->type == VALUE_WORDS ? strcspn(word, ",") : strlen(word);
         if (!value_is_listed(rule->words, word, len))

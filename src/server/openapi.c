@@ -72,6 +72,8 @@ static void write_value(struct json_writer *w, const struct value_rule *rule, bo
     case VALUE_WORDS:
         json_field_text(w, "type", "string");
         write_words_pattern(w, rule->words);
+        if (!in_query)
+            json_field_i64(w, "maxLength", WORDS_BYTES);
         break;
     case VALUE_TEXTS:
         json_field_text(w, "type", "array");

@@ -37,6 +37,7 @@
 #define IN_FLIGHT    (64 << 20)  /* bytes of all bodies that are being received or worked on */
 #define HOOK_BODIES  (16 << 20)  /* bytes of bodies of messages of webhooks, which have no token */
 #define LARGE_BODY   (64 << 10)  /* bytes; larger bodies leave a quarter of these to others */
+#define WORDS_BYTES  200         /* bytes of a list of words in a body */
 #define ANSWER_MAX   (128 << 20) /* bytes of an answer */
 #define ANSWERS      (256 << 20) /* bytes of all answers that are being sent */
 #define LARGE_ANSWER (64 << 10)  /* bytes; larger answers leave a quarter of ANSWERS to others */
