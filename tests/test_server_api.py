@@ -206,7 +206,7 @@ def queue_can_be_limited_paused_and_resumed_over_http():
 def worker_can_be_drained_over_http():
     with serving() as s, s.db.worker() as (process, id):
         problem(s.post("/v1/workers/00000000000000ff/drain"), 404, "not-found", "00000000000000ff")
-        problem(s.post("/v1/workers/mail/drain"), 409, "not-acceptable", "mail")
+        problem(s.post("/v1/workers/mail/drain"), 422, "not-processable", "mail")
         assert s.get("/v1/workers").expect(200).json["items"][0]["drain"] is None
         worker = s.post(f"/v1/workers/{id}/drain", {"reason": "new disk"}).expect(200).json["items"][0]
         assert (worker["id"], worker["state"], worker["drain"]["reason"]) == (id, "draining", "new disk"), worker

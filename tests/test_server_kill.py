@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import Skip, main, test
-from ledger_fixture import LOST, Client, Ledger, repeat_submission
+from ledger_fixture import LOST, Client, Ledger, count_executions, repeat_submission
 from server_fixture import PATIENCE, Database, Server
 from stream_client import Stream, live, until
 
