@@ -222,13 +222,15 @@
       .sentence = "Values for the params; expressions can use `trigger`, the run that ended.",     \
       .elsewhere = "inputs params")
 
-#define WEBHOOK_KEYS(X)                                                                    \
-    X("name", NAME, name, name, .min = 1,                                                  \
-      .sentence = "The name of the webhook, which the URL ends with and `pawl admin hook " \
-                  "create` creates. Required.",                                            \
-      .elsewhere = "hook path url")                                                        \
-    X("with", VALUES, with, with, .scope = SCOPE_WEBHOOK,                                  \
-      .sentence = "Values for the params; expressions can use `trigger`, the message.",    \
+#define WEBHOOK_KEYS(X)                                                                     \
+    X("name", NAME, name, name, .min = 1,                                                   \
+      .sentence = "The name of the webhook, which the URL ends with and `pawl admin hook "  \
+                  "create` creates. Required.",                                             \
+      .elsewhere = "hook path url")                                                         \
+    X("with", VALUES, with, with, .scope = SCOPE_WEBHOOK,                                   \
+      .sentence =                                                                           \
+          "Values for the params; expressions can use `trigger`, the message. Without it, " \
+          "the params keep their defaults.",                                                \
       .elsewhere = "inputs params")
 
 /* ---- tasks ---- */
