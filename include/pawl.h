@@ -40,7 +40,7 @@
  *     custom executors                      other ways to run a job
  *     custom workers                        your own loop of claim, heartbeat and settle
  *     listeners                             a descriptor that is readable after a change
- *     operator actions                      cancel, pause, skip, approve, rerun; queues
+ *     operator actions                      cancel, pause, skip, approve, rerun; queues, workers
  *     webhooks                              messages from and to other programs
  *     applied workflows and schedules       workflows by name; cron
  *     settings that all workers share       retention, routes
@@ -1085,8 +1085,6 @@ PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char 
 /* Resumes a queue: restores the limit that it had. PAWL_E_INVALID if the queue is not paused. */
 PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char *by,
                                    const char *reason, struct pawl_error *err);
-
-/* ---- workers ---- */
 
 /* Asks a worker (16 hexadecimal digits) to drain: it claims nothing more, finishes the jobs that it
  * runs, commands too, and `pawl worker` then exits. The worker learns of it with its next
