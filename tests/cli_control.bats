@@ -75,7 +75,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same "execution $later, exec::nap: ready
  no worker is alive: one that serves lane function:nap in queue default is needed; 1 is ahead of it" \
 		"$(p why "$later" | plain)"
-	same "{\"id\":$later,\"name\":\"exec::nap\",\"status\":\"ready\",\"reasons\":[{\"code\":\"no_worker\",\"text\":\"no worker is alive: one that serves lane function:nap in queue default is needed; 1 is ahead of it\",\"lane\":\"function:nap\",\"queue\":\"default\",\"before\":1,\"alive\":0,\"serving\":0,\"room\":0,\"busy\":0}]}" \
+	same "{\"id\":$later,\"name\":\"exec::nap\",\"status\":\"ready\",\"reasons\":[{\"code\":\"no_worker\",\"text\":\"no worker is alive: one that serves lane function:nap in queue default is needed; 1 is ahead of it\",\"lane\":\"function:nap\",\"queue\":\"default\",\"before\":1,\"alive\":0,\"serving\":0,\"room\":0,\"busy\":0,\"draining\":0}]}" \
 		"$(p why "$later" --json)"
 	work
 	same "execution $id, exec::nap: failed
@@ -91,7 +91,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 @test "why distinguishes a live worker from a silent worker" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
-	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"executors":null,"state":"alive"}' ]]
+	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"executors":null,"state":"alive","drain":null}' ]]
 	same "execution $id, exec::nap: running
  attempt 1 of 3 has been running since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
 	end_worker
