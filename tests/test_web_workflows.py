@@ -89,6 +89,32 @@ def grid_shows_how_each_task_of_the_last_runs_ended():
 
 
 @test
+def grid_shows_the_tasks_that_a_cancelled_or_timed_out_run_never_finished():
+    with browsing("--worker", "2") as page:
+        text = "name: long\ntasks:\n  a: {run: 'true'}\n  b: {needs: a, run: sleep 600}\n  c: {needs: b, run: 'true'}\n"
+        apply(page, text)
+        cancelled = page.server.submit(workflow="long")
+        a_has_ended = lambda: page.server.get(f"/v1/executions/{cancelled}").json["workflow_execution"]["completed_tasks"] == ["a"]
+        page.until(a_has_ended, "the end of the first task")
+        page.server.post(f"/v1/executions/{cancelled}/cancel", {}).expect(200)
+        page.server.wait(cancelled)
+        # The outline of a run has the statuses that the command line shows.
+        expected = lambda run: [f"{line['task_name']}: {line['status'].replace('_', ' ')} in run {run}"
+                                for line in page.server.get(f"/v1/executions/{run}/outline").json["items"] if line["task_name"]]
+        cells = lambda: page.js("return [...document.querySelectorAll('.grid .cell')].map((c) => c.getAttribute('aria-label'))")
+        assert expected(cancelled)[1:] == [f"{task}: cancelled in run {cancelled}" for task in "bc"]
+        page.open("/workflows/long")
+        page.until(lambda: cells() == expected(cancelled), "all tasks of the cancelled run")
+
+        # A run does not get tasks that its definition did not have.
+        apply(page, text.replace("long\n", "long\ntimeout: 1s\n") + "  d: {needs: c, run: 'true'}\n")
+        timed_out = page.server.submit(workflow="long")
+        assert page.server.wait(timed_out)["status"] == "timed_out"
+        page.open("/workflows/long", token=None)
+        page.until(lambda: sorted(cells()) == sorted([f"a: succeeded in run {cancelled}", *expected(timed_out)]), "the run that timed out")
+
+
+@test
 def versions_are_compared_line_by_line():
     with browsing() as page:
         apply(page, TWO)

@@ -105,9 +105,10 @@ export function open({main, args, query, signal}) {
 
     function renderRuns() {
         const tasks = (workflow?.tasks ?? []).map((/** @type {any} */ t) => t.name);
-        const rows = runs.length ? [h("div.grid-box", grid(runs, tasks), legend()), runTable(runs)] :
-            workflow             ? [h("div.empty", h("p", "It has not run yet."), copyable(`pawl submit @${name}`))] :
-                                   [h("p.empty", "No run of this workflow is stored.")];
+        const rows = runs.length ?
+            [h("div.grid-box", grid(runs, tasks, workflow?.definition), legend()), runTable(runs)] :
+            workflow ? [h("div.empty", h("p", "It has not run yet."), copyable(`pawl submit @${name}`))] :
+                       [h("p.empty", "No run of this workflow is stored.")];
         const scrolled = place.querySelector(".grid-scroll")?.scrollLeft;
         fill(place, rows);
         const box = place.querySelector(".grid-scroll");

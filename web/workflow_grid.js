@@ -21,6 +21,25 @@ function statusesOf(run) {
 }
 
 /**
+ * The same for each run. A run that was cancelled or timed out does not say which tasks it never began, so they are those that its
+ * definition is known to have: it is the applied one, or that of another run.
+ * @param {any[]} runs
+ * @param {string[]} tasks of the applied definition
+ * @param {string | undefined} applied its hash
+ */
+function statusesOfAll(runs, tasks, applied) {
+    const all = runs.map(statusesOf), definitionOf = (/** @type {any} */ run) => run.workflow_execution?.definition;
+    runs.forEach((run, i) => {
+        if (run.status !== "cancelled" && run.status !== "timed_out") return;
+        const own = definitionOf(run), names = own === applied ? new Set(tasks) : new Set();
+        runs.forEach((r, k) => definitionOf(r) === own && [...all[k].keys()].forEach((name) => names.add(name)));
+        for (const name of names)
+            if (!all[i].has(name)) all[i].set(name, "cancelled");
+    });
+    return all;
+}
+
+/**
  * @param {any} run
  * @param {number} longest
  */
@@ -88,9 +107,10 @@ function neighbour(link, key) {
 /**
  * @param {any[]} runs newest first
  * @param {string[]} tasks in the order of the file
+ * @param {string} [applied] the hash of the applied definition
  */
-export function grid(runs, tasks) {
-    const list = [...runs].reverse(), statuses = list.map(statusesOf);
+export function grid(runs, tasks, applied) {
+    const list = [...runs].reverse(), statuses = statusesOfAll(list, tasks, applied);
     const longest = Math.max(1, ...runs.map((r) => r.duration_us ?? 0));
     const names = [...new Set([...tasks, ...statuses.flatMap((s) => [...s.keys()])])];
     const shown = names.slice(0, TASKS_MAX);
