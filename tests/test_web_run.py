@@ -51,7 +51,8 @@ def cancelled_run_can_let_its_running_jobs_finish():
 def run_page_can_approve_and_reject_a_waiting_task():
     with browsing("--worker", "1") as page:
         run, other = page.server.submit(yaml=GATE), page.server.submit(yaml=GATE)
-        page.open(f"/runs/{run}").click(".approval button", "Approve")
+        page.open(f"/runs/{run}").sees("a waits for an approval: go?", ".approval")
+        page.click(".approval button", "Approve")
         page.confirm("Approve", "fine")
         page.one(".run-title .chip", "succeeded")
         page.sees("through", ".lines")

@@ -14,6 +14,7 @@ import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 
 const VIEWS = [["tree", "Tree"], ["graph", "Graph"], ["diff", "Compare"]];
+const APPROVALS = 5; // tasks that wait for an approval and can be answered above the tree
 
 /**
  * The execution that a reader most likely looks for: what failed, what runs now, else the last task.
@@ -158,12 +159,26 @@ export function open({main, args, query, signal}) {
     }
 
     /**
+	 * The first tasks that wait for an approval, with the message of each.
+	 * @returns {Promise<{line: any, message?: string}[]>}
+	 */
+    async function approvalsBelow() {
+        if (!may("operate")) return [];
+        const waiting = lines.filter((l) => String(l.waiting ?? "").startsWith("approval")).slice(0, APPROVALS);
+        return Promise.all(waiting.map(async (line) => {
+            const shown = await get(`/v1/executions/${line.id}/why`, {}, signal).catch(() => null);
+            const reason = shown?.reasons.find((/** @type {any} */ r) => r.code === "approval");
+            return {line, message: reason?.message};
+        }));
+    }
+
+    /**
 	 * @param {any} reasons
 	 * @param {any} deeper why the first of its tasks waits
+	 * @param {{line: any, message?: string}[]} approvals
 	 */
-    function renderWhy(reasons, deeper) {
+    function renderWhy(reasons, deeper, approvals) {
         if (isPast()) return fill(why);
-        const waiting = lines.filter((l) => String(l.waiting ?? "").startsWith("approval"));
         const [first, ...others] = reasons?.reasons ?? [];
         const open = (first?.open ?? [])
                          .map(
@@ -194,12 +209,13 @@ export function open({main, args, query, signal}) {
             others.length > 0 &&
                 h("details", h("summary", others.length === 1 ? "one more reason" : `${others.length} more reasons`),
                   h("ul.reasons", others.map((/** @type {any} */ r) => h("li", prose(r.text))))),
-            may("operate") &&
-                waiting.slice(0, 5).map(
-                    (l) =>
-                        h("div.approval", icon("ready"), h("span", h("bdi", shortName(l)), " waits for an approval"),
-                          h("button.primary", {type: "button", onclick: () => approve(l)}, "Approve"),
-                          h("button", {type: "button", onclick: () => reject(l)}, "Reject"))));
+            approvals.map(
+                ({line, message}) =>
+                    h("div.approval", icon("ready"),
+                      h("span", h("bdi", shortName(line)), " waits for an approval",
+                        message && [": ", h("bdi", message)]),
+                      h("button.primary", {type: "button", onclick: () => approve(line)}, "Approve"),
+                      h("button", {type: "button", onclick: () => reject(line)}, "Reject"))));
     }
 
     function renderViews() {
@@ -249,7 +265,8 @@ export function open({main, args, query, signal}) {
             lines = tree.items;
             outline.set(lines, past ? history.time() ?? (at.at ? millis(at.at) : null) : null);
             renderHead();
-            renderWhy(reasons, past ? null : await whyBelow());
+            const [deeper, approvals] = past ? [null, []] : await Promise.all([whyBelow(), approvalsBelow()]);
+            renderWhy(reasons, deeper, approvals);
             if (isFirst) await firstTime();
             if (!chosen && !auto) chosen = lines.find((l) => l.parent === id && l.task_name === named())?.id ?? 0;
             if (!auto && chosen && !past && !known(chosen))
