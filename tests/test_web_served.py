@@ -4,11 +4,14 @@ import gzip
 import json
 import os
 import re
+import socket
 import subprocess
 
 from harness import main, test
-from server_fixture import serving
+from server_fixture import PATIENCE, serving
 from web_fixture import REFUSED, SLEEPER, TWO, browsing
+
+ZIPPED = {"Accept-Encoding": "gzip"}
 
 
 # ---- what is served ----
@@ -17,24 +20,53 @@ from web_fixture import REFUSED, SLEEPER, TWO, browsing
 @test
 def pages_are_sent_compressed_and_cached_by_the_hash_of_their_content():
     with serving() as s:
-        document = s.get("/", token=None).expect(200)
+        document = s.get("/", token=None, headers=ZIPPED).expect(200)
         assert document.headers["Content-Type"] == "text/html; charset=utf-8"
         assert (document.headers["Content-Encoding"], document.headers["Cache-Control"]) == ("gzip", "no-cache")
         assert "trusted-types" in ", ".join(document.headers.get_all("Content-Security-Policy"))
         html = gzip.decompress(document.body).decode()
-        s.get("/", token=None, headers={"If-None-Match": document.headers["ETag"]}).expect(304)
+        s.get("/", token=None, headers={**ZIPPED, "If-None-Match": document.headers["ETag"]}).expect(304)
         names = re.findall(r'/assets/[0-9a-f]+/[\w.]+', html)
         assert names and "/assets/dev/" not in html
         for name in names:
-            asset = s.get(name, token=None).expect(200)
+            asset = s.get(name, token=None, headers=ZIPPED).expect(200)
             assert asset.headers["Cache-Control"] == "public, max-age=31536000, immutable"
             assert asset.headers["X-Content-Type-Options"] == "nosniff" and gzip.decompress(asset.body)
         for path in ("/runs/17?tab=log", "/workflows/x", "/queues", "/workers", "/schedules", "/events?type=failed", "/system"):
-            assert s.get(path, token=None).expect(200).body == document.body
+            assert s.get(path, token=None, headers=ZIPPED).expect(200).body == document.body
         folder = names[0].rsplit("/", 1)[0]
         for path in ("/assets/0000/app.js", f"{folder}/index.html", f"{folder}/other.js", f"{folder}/..%2f..%2fMakefile", f"{folder}/%2fetc%2fpasswd", "/assets/../Makefile", "/runs"):
             s.get(path, token=None).expect(404)
         assert not [p for p in s.get("/openapi.json").json["paths"] if p == "/" or p.startswith(("/assets", "/runs"))]
+
+
+@test
+def pages_are_sent_as_they_are_to_a_client_that_does_not_accept_gzip():
+    with serving() as s:
+        headers = lambda accept: {"Accept-Encoding": accept}
+        zipped = s.get("/", token=None, headers=ZIPPED).expect(200)
+        html = gzip.decompress(zipped.body)
+        script = next(name for name in re.findall(r"/assets/[0-9a-f]+/[\w.]+", html.decode()) if name.endswith("/app.js"))
+        content = {"/": html, script: open("web/app.js", "rb").read()}
+        for path, text in content.items():
+            for accept in ("identity", "", "br, deflate", "gzip;q=0", "gzip; q=0.000, *", "*;q=0", "x-gzipped", "br, GZIP;Q=0"):
+                answer = s.get(path, token=None, headers=headers(accept)).expect(200)
+                assert answer.body == text and "Content-Encoding" not in answer.headers, accept
+                assert (answer.headers["Vary"], answer.headers["Content-Length"]) == ("Accept-Encoding", str(len(text)))
+            for accept in ("gzip", "br, gzip", "deflate,GZip;q=0.001", "*", "br;q=0, *;q=0.5", "x-gzip", "*;q=0,gzip"):
+                answer = s.get(path, token=None, headers=headers(accept)).expect(200)
+                assert gzip.decompress(answer.body) == text and answer.headers["Content-Encoding"] == "gzip", accept
+                assert answer.headers["Vary"] == "Accept-Encoding"
+        with socket.create_connection(("127.0.0.1", s.port), timeout=PATIENCE) as c:
+            c.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{s.port}\r\nConnection: close\r\n\r\n".encode())
+            assert c.makefile("rb").read().endswith(html)
+
+        # A cache may not take one for the other.
+        plain = s.get("/", token=None, headers=headers("identity"))
+        assert plain.headers["ETag"] != zipped.headers["ETag"]
+        for answer, accept, status in ((plain, "identity", 304), (plain, "gzip", 200), (zipped, "identity", 200), (zipped, "gzip", 304)):
+            again = s.get("/", token=None, headers={**headers(accept), "If-None-Match": answer.headers["ETag"]}).expect(status)
+            assert again.headers["Vary"] == "Accept-Encoding"
 
 
 @test
@@ -65,7 +97,7 @@ def document_of_a_page_names_all_scripts_that_the_page_begins_with():
         page.server.ask("PUT", "/v1/workflows/one", b"name: one\ntasks: {a: {run: 'true'}}\n", headers={"Content-Type": "application/yaml"}).expect(200)
         for path, shown in (("/", "tr.row"), (f"/runs/{run}", ".trow"), ("/workflows", "tr.row"), ("/workflows/one", "table"), ("/queues", "table"),
                             ("/workers", "table"), ("/schedules", "p"), ("/events", "tr"), ("/system", "h1")):
-            document = page.server.get(path, token=None)
+            document = page.server.get(path, token=None, headers=ZIPPED)
             named = set(re.findall(r"/assets/[0-9a-f]+/(\w+\.js)", gzip.decompress(document.body).decode() + document.headers.get("Link", "")))
             page.open(path).one(f"main {shown}")
             loaded = page.js("return performance.getEntriesByType('resource').map((r) => r.name).filter((n) => n.endsWith('.js'))")

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define DOCUMENT      "index.html"
@@ -59,9 +60,62 @@ static void answer_from_disk(struct request *r, const struct page_file *f)
     answer_buf(r, 200, media_type(f->name), &b);
 }
 
+/* Whether the parameters of an element of Accept-Encoding have the weight 0, which refuses it. */
+static bool has_no_weight(const char *p)
+{
+    const char *end = p + strcspn(p, ",");
+
+    while ((p = memchr(p, ';', (size_t)(end - p)))) {
+        p++;
+        p += strspn(p, " \t");
+        if (!strncasecmp(p, "q=", 2))
+            return p[2] == '0' && strcspn(p + 2, "123456789,") == (size_t)(end - p - 2);
+    }
+    return false;
+}
+
+struct encodings {
+    bool names_gzip, gzip, others; /* others: the client accepts those that it does not name */
+};
+
+static enum MHD_Result read_encodings(void *arg, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
+{
+    struct encodings *e = arg;
+
+    (void)kind;
+    if (!value || strcasecmp(name, "Accept-Encoding") != 0)
+        return MHD_YES;
+    for (const char *p = value; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t len;
+
+        p += strspn(p, " \t");
+        len = strcspn(p, ",; \t");
+        if ((len == 4 && !strncasecmp(p, "gzip", len)) ||
+            (len == 6 && !strncasecmp(p, "x-gzip", len))) {
+            e->names_gzip = true;
+            e->gzip = !has_no_weight(p + len);
+        } else if (len == 1 && *p == '*') {
+            e->others = !has_no_weight(p + len);
+        }
+    }
+    return MHD_YES;
+}
+
+/* A client that does not say what it accepts gets a file as it is, because it may be a person who
+ * reads it in a terminal. */
+static bool accepts_gzip(struct request *r)
+{
+    struct encodings e = {0};
+
+    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, read_encodings, &e);
+    return e.names_gzip ? e.gzip : e.others;
+}
+
 static void answer_file(struct request *r, const struct page_file *f, const char *caching)
 {
-    const char *etag = arena_printf(&r->arena, "\"%s\"", page_version);
+    bool zipped = accepts_gzip(r);
+    const char *etag = arena_printf(&r->arena, "\"%s%s\"", page_version, zipped ? "" : "-identity");
     const char *known =
         MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
 
@@ -71,12 +125,17 @@ static void answer_file(struct request *r, const struct page_file *f, const char
     }
     answer_header(r, "Cache-Control", "%s", caching);
     answer_header(r, "ETag", "%s", etag);
+    answer_header(r, "Vary", "Accept-Encoding");
     if (known && strstr(known, etag)) {
         answer_empty(r, 304);
         return;
     }
-    answer_header(r, "Content-Encoding", "gzip");
-    answer_shared(r, media_type(f->name), f->zip, f->len);
+    if (zipped) {
+        answer_header(r, "Content-Encoding", "gzip");
+        answer_shared(r, media_type(f->name), f->zip, f->zip_len);
+    } else {
+        answer_shared(r, media_type(f->name), f->text, f->len);
+    }
 }
 
 /* The script that shows a page, as in web/router.js. */

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 struct page_file {
-    const char *name;         /* "app.js" */
-    const unsigned char *zip; /* gzip */
-    size_t len;
+    const char *name;                /* "app.js" */
+    const unsigned char *text, *zip; /* as it is, and by gzip */
+    size_t len, zip_len;
     const char *preload; /* of a script: a value of the header Link; "" if app.js imports it */
 };
 
