@@ -35,7 +35,7 @@ def pages_are_sent_compressed_and_cached_by_the_hash_of_their_content():
         for path in ("/runs/17?tab=log", "/workflows/x", "/queues", "/workers", "/schedules", "/events?type=failed", "/system"):
             assert s.get(path, token=None, headers=ZIPPED).expect(200).body == document.body
         folder = names[0].rsplit("/", 1)[0]
-        for path in ("/assets/0000/app.js", f"{folder}/index.html", f"{folder}/other.js", f"{folder}/..%2f..%2fMakefile", f"{folder}/%2fetc%2fpasswd", "/assets/../Makefile", "/runs"):
+        for path in ("/assets/0000/app.js", f"{folder}/index.html", f"{folder}/other.js", f"{folder}/..%2f..%2fMakefile", f"{folder}/%2fetc%2fpasswd", "/assets/../Makefile", "/nothing"):
             s.get(path, token=None).expect(404)
         assert not [p for p in s.get("/openapi.json").json["paths"] if p == "/" or p.startswith(("/assets", "/runs"))]
 
@@ -67,6 +67,32 @@ def pages_are_sent_as_they_are_to_a_client_that_does_not_accept_gzip():
         for answer, accept, status in ((plain, "identity", 304), (plain, "gzip", 200), (zipped, "identity", 200), (zipped, "gzip", 304)):
             again = s.get("/", token=None, headers={**headers(accept), "If-None-Match": answer.headers["ETag"]}).expect(status)
             assert again.headers["Vary"] == "Accept-Encoding"
+
+
+@test
+def address_without_a_page_is_answered_with_a_page_to_browsers_only():
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    with browsing(allowed=(REFUSED,)) as page:
+        s = page.server
+        for path in ("/nothing", "/runs/17/log", "/queues/", "/workflow?x=1"):
+            answer = s.get(path, token=None, headers=browser).expect(404)
+            assert answer.body == s.get("/", token=None).body and answer.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert answer.headers["Cache-Control"] == "no-store" and "ETag" not in answer.headers
+            assert answer.headers.get_all("Vary") == ["Accept", "Accept-Encoding"]
+            assert "trusted-types" in ", ".join(answer.headers.get_all("Content-Security-Policy"))
+            etag = s.get("/", token=None).headers["ETag"]
+            s.get(path, token=None, headers={**browser, "If-None-Match": etag}).expect(404)
+            for headers in ({}, {"Accept": "*/*"}, {"Accept": "application/json"}):
+                assert s.get(path, headers=headers).expect(404).headers["Content-Type"] == "application/problem+json"
+        for method, path in (("GET", "/v1/nothing"), ("GET", "/v1/executions/17"), ("GET", "/assets/0000/app.js"), ("POST", "/nothing")):
+            assert s.ask(method, path, headers=browser).expect(404).headers["Content-Type"] == "application/problem+json", path
+        for path in ("/runs", "/runs?status=failed&q=a%20b"):
+            assert s.get(path, token=None).expect(302).headers["Location"] == path.replace("/runs", "/")
+
+        page.open("/nothing").one("h1", "Not found")
+        page.sees("There is no page at this address.")
+        page.open("/runs?status=failed,timed_out").one(".chips [aria-pressed=true]", "Failed")
+        assert page.driver.current_url == page.origin + "/?status=failed,timed_out"
 
 
 @test

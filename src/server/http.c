@@ -2,6 +2,7 @@
  * That thread only parses, checks and copies; it suspends a request that needs the database and
  * gives it to a plane. */
 #include "base/text.h"
+#include "server/pages.h"
 #include "server/server.h"
 
 #include <arpa/inet.h>
@@ -215,6 +216,8 @@ static bool find_endpoint(struct request *r)
     strsep(&query, "?");
     r->path = path;
     r->endpoint = endpoint_find(r->method, path, &r->arena, r->path_args, &allowed);
+    if (!r->endpoint && !allowed.len)
+        r->endpoint = page_for_missing(r);
     if (r->endpoint)
         return !r->endpoint->id || args_read(r, query);
     if (allowed.len) {

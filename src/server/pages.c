@@ -112,6 +112,7 @@ static bool accepts_gzip(struct request *r)
     return e.names_gzip ? e.gzip : e.others;
 }
 
+/* With `caching` NULL, the answer is not to be cached. */
 static void answer_file(struct request *r, const struct page_file *f, const char *caching)
 {
     bool zipped = accepts_gzip(r);
@@ -123,10 +124,12 @@ static void answer_file(struct request *r, const struct page_file *f, const char
         answer_from_disk(r, f);
         return;
     }
-    answer_header(r, "Cache-Control", "%s", caching);
-    answer_header(r, "ETag", "%s", etag);
     answer_header(r, "Vary", "Accept-Encoding");
-    if (known && strstr(known, etag)) {
+    if (caching) {
+        answer_header(r, "Cache-Control", "%s", caching);
+        answer_header(r, "ETag", "%s", etag);
+    }
+    if (caching && known && strstr(known, etag)) {
         answer_empty(r, 304);
         return;
     }
@@ -168,6 +171,22 @@ static void document(struct request *r)
     answer_file(r, find_file(DOCUMENT), "no-cache");
 }
 
+/* Answers a browser at an address without a page with the document, whose scripts say so. */
+static void missing_document(struct request *r)
+{
+    answer_header(r, "Content-Security-Policy", SCRIPT_POLICY);
+    answer_header(r, "Vary", "Accept");
+    answer_file(r, find_file(DOCUMENT), NULL);
+    r->status = 404;
+}
+
+/* The list of runs has the address /, but those who know /runs/17 look for it at /runs. */
+static void redirect_to_runs(struct request *r)
+{
+    answer_header(r, "Location", "/%s", r->target + strlen(r->path));
+    answer_empty(r, 302);
+}
+
 /* Answers with a script or style. A document of another version must not get those of this version:
  * it notices the answer 404 and loads itself again. */
 static void asset(struct request *r)
@@ -188,6 +207,8 @@ static void asset(struct request *r)
     }
 const struct endpoint page_endpoints[] = {
     PAGE("/"),
+    {"GET", "/runs", NULL, NULL, 0, PLANE_NONE, .answer = "", .answer_type = "text/html",
+     .status = 302, .run = redirect_to_runs},
     PAGE("/runs/{id}"),
     PAGE("/workflows"),
     PAGE("/workflows/{name}"),
@@ -200,3 +221,23 @@ const struct endpoint page_endpoints[] = {
      .answer_type = "text/javascript", .status = 200, .run = asset},
     {0},
 };
+
+static const struct endpoint missing_page = {"GET",
+                                             "",
+                                             NULL,
+                                             NULL,
+                                             0,
+                                             PLANE_NONE,
+                                             .answer = "",
+                                             .answer_type = "text/html",
+                                             .status = 404,
+                                             .run = missing_document};
+
+const struct endpoint *page_for_missing(struct request *r)
+{
+    const char *accept = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Accept");
+    bool reads = !strcmp(r->method, "GET") || !strcmp(r->method, "HEAD");
+    bool is_page = strncmp(r->path, "/v1/", 4) != 0 && strncmp(r->path, "/assets/", 8) != 0;
+
+    return reads && is_page && accept && strcasestr(accept, "text/html") ? &missing_page : NULL;
+}

@@ -15,4 +15,11 @@ extern const struct page_file page_files[]; /* ends with a NULL name */
 /* A hash of all files: part of their paths, so that a browser may keep them forever. */
 extern const char page_version[];
 
+struct endpoint;
+struct request;
+
+/* The endpoint of a request whose path no endpoint has: the document, if a browser asks for a page;
+ * else NULL. */
+const struct endpoint *page_for_missing(struct request *r);
+
 #endif
