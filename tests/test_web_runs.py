@@ -53,6 +53,21 @@ def list_of_runs_has_no_gap_after_more_runs_than_a_page_came_at_once():
 
 
 @test
+def list_of_runs_shows_the_id_beside_a_name_that_is_too_long():
+    with browsing() as page:
+        run = page.server.submit(function="f", name="exec::" + "long" * 40)
+        for width in (1280, 390):
+            page.resize(width)
+            page.open("/").one(".runs tbody .id", f"#{run}")
+            hidden = page.js("""
+                const id = document.querySelector('.runs tbody .id'), box = id.getBoundingClientRect();
+                const seen = document.elementsFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+                const beyond = (e) => e && (box.right > e.getBoundingClientRect().right + 1 || beyond(e.parentElement));
+                return !seen.includes(id) || beyond(id.parentElement);""")
+            assert not hidden, width
+
+
+@test
 def list_of_runs_is_paged_and_follows_the_filter_in_the_address():
     with browsing() as page:
         s = page.server

@@ -73,7 +73,7 @@ function row(run, max, selection) {
                            onclick: (/** @type {MouseEvent} */ e) => selection.toggle(run.id, e.shiftKey)
                        })),
         h("td.status", chip(run.paused && !hasEnded(run.status) ? "paused" : run.status)),
-        h("td.name", h("a.open", {href: `/runs/${run.id}`}, h("bdi", run.name), h("span.id", ` #${run.id}`)),
+        h("td.name", h("a.open", {href: `/runs/${run.id}`}, h("bdi", run.name), " ", h("span.id", `#${run.id}`)),
           aside && h("span.aside", {title: aside}, h("bdi", withTimes(aside)))),
         h("td.when", ago(run.requested_at)), h("td.took", ran(run), bar(run, max)), h("td.queue", h("bdi", run.queue)),
         h("td.by", h("bdi", run.requested_by ?? "")), h("td.acts", rowActions(run)));
