@@ -4,7 +4,7 @@ import datetime
 import json
 
 from harness import main, test
-from web_fixture import GATE, REFUSED, SLEEPER, TWO, Keys, browsing, pages_with
+from web_fixture import GATE, OK, REFUSED, SLEEPER, TWO, Keys, browsing, pages_with
 
 
 @test
@@ -298,6 +298,15 @@ def items_that_are_created_after_a_fan_out_was_unfolded_appear():
         open(gate, "w").close()
         page.server.wait(run)
         page.sees("each[2]", ".outline")
+
+
+@test
+def unknown_tab_in_the_address_of_a_run_shows_the_default_tab():
+    with browsing("--worker", "1") as page:
+        run = page.server.submit(yaml=OK)
+        page.server.wait(run)
+        page.open(f"/runs/{run}?tab=graph").sees("well", ".panel .lines")
+        page.one(".tabs [aria-selected=true]", "Log")
 
 
 main()

@@ -166,7 +166,7 @@ export class Detail {
     hasTab(tab) {
         return tab === "definition"             ? this.line.kind === "workflow" :
             tab === "log" || tab === "attempts" ? this.hasLog() :
-                                                  true;
+                                                  TABS.some(([id]) => id === tab);
     }
 
     renderTabs() {
