@@ -1617,8 +1617,8 @@ PAWL_CHECKED int pawl_bulk(struct pawl *p, const struct pawl_bulk *bulk, pawl_li
  *          silent_us lease_until) orphan (worker expired_at folder alive_in_folder others_from
  *          alive_elsewhere) children (open) items (total made left max_parallel open)
  * pending  needs (left all join succeeded if needs: the open ones)
- * ended    ended (status at error by reason), and for a skipped task needs: those that did not
- *          succeed
+ * ended    ended (status at error by reason failed: the first job that failed in a workflow), and
+ *          for a skipped task needs: those that did not succeed
  * all      paused (execution: the paused one, since by reason) cancel_requested let_finish (since
  *          by reason), and for each attempt that did not succeed attempt (attempt outcome
  *          exit_code signal duration_us error at) */

@@ -159,7 +159,7 @@ inner: 2 tasks
 \`- o after #I skipped (a task that it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
 	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
 	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
-	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` shows what failed" ]]
+	[[ $(p why "$top") == *'each failed: '*"; \`pawl logs $(id_of 'outer::each[1]')\` shows the output of outer::each[1]" ]]
 	# any node can be the root of a tree
 	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
 }

@@ -263,3 +263,44 @@ TEST(why_of_a_workflow_held_by_its_concurrency_key_names_the_holder)
     verify_clean(s);
     store_close(&s);
 }
+
+TEST(why_of_a_failed_workflow_names_the_first_task_that_failed_at_any_depth)
+{
+    static const char *const files[] = {"w.yaml",
+                                        "name: w\n"
+                                        "tasks:\n"
+                                        "  allowed: {run: ':', allow_failure: true}\n"
+                                        "  below: {workflow: sub.yaml}\n",
+                                        "sub.yaml",
+                                        "name: sub\n"
+                                        "tasks:\n"
+                                        "  each: {foreach: 3, run: ':'}\n",
+                                        NULL};
+    static const struct {
+        const char *fails;
+        bool is_only;
+    } cases[] = {{" allowed each[1] ", true}, {" each[1] each[2] ", false}};
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        int64_t workflow = submit_workflow_text(s, workflow_text_of_files(files), NULL), item;
+        char words[200];
+        const json_t *r;
+
+        run_workflows(s, cases[i].fails);
+        CHECK_EQ(status_of(s, workflow), S_FAILED);
+        item = task_of(s, workflow, "each[1]");
+        r = reason(p, workflow, "ended");
+        snprintf(words, sizeof(words), "; `pawl logs %lld` shows the output of sub::each[1]",
+                 (long long)item);
+        check_contains(r, words);
+        snprintf(words, sizeof(words), ", and `pawl tree %lld` all that failed",
+                 (long long)workflow);
+        CHECK_EQ(!strstr(text_in(r, "text"), words), cases[i].is_only);
+        CHECK_EQ(number_in(r, "failed"), item);
+        CHECK_EQ(number_in(reason(p, task_of(s, workflow, "below"), "ended"), "failed"), item);
+        CHECK(json_is_null(json_object_get(reason(p, item, "ended"), "failed")));
+    }
+    finish(p, s);
+}

@@ -296,10 +296,15 @@ static json_t *requested_by(const struct why *y)
 static void add_next_command(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
+    const struct why_failed *f = &r->y->failed;
 
-    if (!kind_is_job(e->kind))
+    if (f->id)
+        buf_addf(r->text, "; `pawl logs %lld` shows the output of %s", (long long)f->id, f->name);
+    if (f->id && !f->is_only)
+        buf_addf(r->text, ", and `pawl tree %lld` all that failed", (long long)e->id);
+    else if (!f->id && !kind_is_job(e->kind))
         buf_addf(r->text, "; `pawl tree %lld` shows what failed", (long long)e->id);
-    else if (e->attempts)
+    else if (!f->id && e->attempts)
         buf_addf(r->text, "; `pawl logs %lld` shows its output", (long long)e->id);
 }
 
@@ -327,7 +332,7 @@ static void add_end(struct reasons *r)
         add_next_command(r);
     WHY_REASON(r, "ended", FACT_TEXT("status", status_text(e->status)),
                FACT_TIME("at", e->finished_at), FACT_TEXT("error", e->error), FACT_TEXT("by", by),
-               FACT_TEXT("reason", reason));
+               FACT_TEXT("reason", reason), FACT_ID("failed", r->y->failed.id));
 }
 
 static void write_reasons(struct reasons *r)

@@ -332,6 +332,14 @@ struct why {
     int64_t items;    /* total number of items; -1 if unknown */
     int max_parallel; /* items that may run at once; 0 if not limited */
 
+    /* Set for a workflow or fan-out that failed: the first job that failed in it, at any depth.
+     * `id` is 0 if no failed job with an attempt explains the failure. */
+    struct why_failed {
+        int64_t id;
+        const char *name;
+        bool is_only; /* whether nothing else failed on the way to it */
+    } failed;
+
     struct arena arena;
 };
 MUST_USE int query_why(struct store *s, int64_t id, struct why *out, struct err *err);

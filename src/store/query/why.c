@@ -81,11 +81,9 @@ static int read_limit(struct db *db, struct why_query *g, struct err *err)
 
 /* ---- the graph: open needs of a task, pauses of its ancestors, progress of a fan-out ---- */
 
-/* Reads the definition of a task into why.arena. *out is NULL if the workflow has no definition or
- * no such task. */
-static int read_task(struct db *db, struct why_query *g, int64_t workflow, const char *name,
-                     const struct workflow **workflow_def, const struct workflow_task **out,
-                     struct err *err)
+/* Reads the definition of a workflow into why.arena. *out is NULL if it has none. */
+static int read_definition(struct db *db, struct why_query *g, int64_t workflow,
+                           const struct workflow **out, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
     const char *text;
@@ -95,8 +93,17 @@ static int read_task(struct db *db, struct why_query *g, int64_t workflow, const
     if (!r.n)
         return 0;
     text = rows_text(&r, 0, 1);
-    TRY(workflow_read(text, strlen(text), &g->why->arena, workflow_def, err));
-    *out = workflow_task(*workflow_def, name);
+    return workflow_read(text, strlen(text), &g->why->arena, out, err);
+}
+
+/* Reads the definition of a task into why.arena. *out is NULL if the workflow has no definition or
+ * no such task. */
+static int read_task(struct db *db, struct why_query *g, int64_t workflow, const char *name,
+                     const struct workflow **workflow_def, const struct workflow_task **out,
+                     struct err *err)
+{
+    TRY(read_definition(db, g, workflow, workflow_def, err));
+    *out = *workflow_def ? workflow_task(*workflow_def, name) : NULL;
     return 0;
 }
 
@@ -176,6 +183,63 @@ static int read_pause(struct db *db, struct why_query *g, struct err *err)
     return 0;
 }
 
+/* ---- the failed job that explains the failure of a workflow ---- */
+
+struct failed_child {
+    int64_t id;
+    int status, kind, attempts;
+    const char *name, *task;
+};
+
+/* Reads the first failed child that is not a task with allow_failure, and whether it is the only
+ * one. Its id is 0 if none failed. */
+static int read_failed_child(struct db *db, struct why_query *g, const struct failed_child *parent,
+                             struct failed_child *out, bool *is_only, struct err *err)
+{
+    const struct workflow *def = NULL;
+    size_t most = 2, found = 0;
+    AUTO_ROWS r = ROWS_INIT;
+
+    if (parent->kind == KIND_WORKFLOW)
+        TRY(read_definition(db, g, parent->id, &def, err));
+    for (uint32_t i = 0; def && i < def->ntasks; i++)
+        most += def->tasks[i].allow_failure;
+    TRY(ask(db, &r, err, Q_WHY_FAILED, parent->id, most));
+    for (size_t i = 0; i < r.n && found < 2; i++) {
+        struct failed_child c;
+        const struct workflow_task *task;
+
+        rows_read(&r, i, 0, &g->why->arena, &c.id, &c.status, &c.kind, &c.attempts, &c.name,
+                  &c.task);
+        task = def && c.task ? workflow_task(def, c.task) : NULL;
+        if ((!task || !task->allow_failure) && !found++)
+            *out = c;
+    }
+    *is_only = *is_only && found < 2;
+    return 0;
+}
+
+/* Follows the first failed child of each level down to a job. A workflow that timed out ends the
+ * search, because no failed task explains that. */
+static int read_failed(struct db *db, struct why_query *g, struct err *err)
+{
+    const struct execution *e = &g->why->execution;
+    struct failed_child c = {.id = e->id, .status = e->status, .kind = e->kind};
+    bool is_only = true;
+
+    while (c.id && !kind_is_job(c.kind) && c.status == S_FAILED) {
+        struct failed_child next = {0};
+
+        TRY(read_failed_child(db, g, &c, &next, &is_only, err));
+        c = next;
+    }
+    if (c.id && kind_is_job(c.kind) && c.attempts)
+        g->why->failed = (struct why_failed){c.id, c.name, is_only};
+    return 0;
+}
+
+/* ---- the state of a workflow or fan-out ---- */
+
 /* Reads how many items a fan-out has, and how many may be open at once. */
 static int read_items(struct db *db, struct why_query *g, struct err *err)
 {
@@ -200,6 +264,8 @@ static int read_workflow(struct db *db, struct why_query *g, struct err *err)
 
     if (!status_is_terminal(e->status))
         TRY(read_pause(db, g, err));
+    if (!kind_is_job(e->kind) && e->status == S_FAILED)
+        return read_failed(db, g, err);
     if ((e->status == S_PENDING && !e->held) ||
         (e->status == S_SKIPPED && !(e->flags & FLAG_BY_OPERATOR)))
         return read_graph(db, g, err);

@@ -69,6 +69,11 @@ SELECT e.id, e.status, e.name
 --: why_children(parent i64, n i64)
 SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < S_SUCCEEDED ORDER BY c.status DESC, c.id LIMIT $2
 
+-- The first children of an execution that failed or timed out.
+--: why_failed(parent i64, n i64)
+SELECT e.id, e.status, e.kind, e.attempts, e.name, e.task_name FROM executions e
+ WHERE e.parent = $1 AND e.status IN (S_FAILED, S_TIMED_OUT) ORDER BY e.id LIMIT $2
+
 -- Tasks of a workflow by their names.
 --: why_tasks(workflow i64; name text)
 SELECT e.task_name, e.id, e.status
