@@ -1616,6 +1616,7 @@ PAWL_CHECKED int pawl_bulk(struct pawl *p, const struct pawl_bulk *bulk, pawl_li
  * running  running (attempt max_attempts since worker host lease_until) worker_silent (worker
  *          silent_us lease_until) orphan (worker expired_at folder alive_in_folder others_from
  *          alive_elsewhere) children (open) items (total made left max_parallel open)
+ *          for a workflow or fan-out also why its first ready task waits (task: its id)
  * pending  needs (left all join succeeded if needs: the open ones)
  * ended    ended (status at error by reason failed: the first job that failed in a workflow), and
  *          for a skipped task needs: those that did not succeed

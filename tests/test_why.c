@@ -3,8 +3,8 @@
 #include "api_fixture.h"
 #include "workflow_fixture.h"
 
-/* Returns the reason with the given code. */
-static const json_t *reason(struct pawl *p, int64_t id, const char *code)
+/* Returns the reason with the given code; NULL if there is none. */
+static const json_t *find_reason(struct pawl *p, int64_t id, const char *code)
 {
     static json_t *kept[20]; /* freed when the test ends */
     static size_t n;
@@ -19,9 +19,16 @@ static const json_t *reason(struct pawl *p, int64_t id, const char *code)
     for (i = 0; i < json_array_size(list) && !found; i++)
         if (!strcmp(json_string_value(json_object_get(json_array_get(list, i), "code")), code))
             found = json_array_get(list, i);
-    if (!found)
-        test_fail(__FILE__, __LINE__, "no reason %s: %s", code, text);
     free(text);
+    return found;
+}
+
+static const json_t *reason(struct pawl *p, int64_t id, const char *code)
+{
+    const json_t *found = find_reason(p, id, code);
+
+    if (!found)
+        test_fail(__FILE__, __LINE__, "execution %lld has no reason %s", (long long)id, code);
     return found;
 }
 
@@ -302,5 +309,48 @@ TEST(why_of_a_failed_workflow_names_the_first_task_that_failed_at_any_depth)
         CHECK_EQ(number_in(reason(p, task_of(s, workflow, "below"), "ended"), "failed"), item);
         CHECK(json_is_null(json_object_get(reason(p, item, "ended"), "failed")));
     }
+    finish(p, s);
+}
+
+TEST(why_of_a_workflow_explains_its_first_ready_task_unless_a_job_runs)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\n"
+        "tasks:\n"
+        "  below: {workflow: sub.yaml}\n"
+        "  after: {needs: below, run: ':'}\n",
+        "sub.yaml",
+        "name: sub\n"
+        "tasks:\n"
+        "  each: {foreach: 2, run: ':'}\n"
+        "  gate: {needs: each, run: ':', approval: {message: go?}}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t workflow = submit_workflow_text(s, workflow_text_of_files(files), NULL), task;
+    static struct task_claim k;
+    struct pawl *p = open_pawl();
+    const json_t *r = reason(p, workflow, "no_worker");
+    char words[100];
+
+    task = task_of(s, workflow, "each[0]");
+    CHECK_EQ(number_in(r, "task"), task);
+    snprintf(words, sizeof(words), "sub::each[0] (%lld): no worker is alive", (long long)task);
+    check_contains(r, words);
+    OK(pawl_pause(p, task, "ada", "not yet", &api_err));
+    CHECK_EQ(number_in(reason(p, workflow, "paused"), "task"), task);
+    OK(pawl_resume(p, task, NULL, NULL, &api_err));
+
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    settle_task(s, k.held[0], OUTCOME_OK, "{}");
+    CHECK(!find_reason(p, workflow, "no_worker"));
+    settle_task(s, k.held[1], OUTCOME_OK, "{}");
+    task = task_of(s, workflow, "gate");
+    r = reason(p, workflow, "approval");
+    CHECK_EQ(number_in(r, "task"), task);
+    snprintf(words, sizeof(words), "sub::gate (%lld): it has been waiting for approval",
+             (long long)task);
+    check_contains(r, words);
+    OK(pawl_approve(p, task, NULL, NULL, &api_err));
     finish(p, s);
 }

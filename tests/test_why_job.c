@@ -309,7 +309,7 @@ TEST(why_of_a_workflow_names_its_open_children)
     for (i = 0; i < 7; i++)
         submit_child(s, workflow, "w::t");
     r = why(p, workflow);
-    CHECK_STR(codes(r), "children");
+    CHECK_STR(codes(r), "children no_worker");
     CHECK_EQ(json_array_size(first(r, "open")), WHY_MAX_OTHERS);
     drain(s);
     CHECK_STR(codes(why(p, workflow)), "ended");

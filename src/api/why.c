@@ -47,6 +47,8 @@ void why_reason(struct reasons *r, const char *code, const struct fact *facts, s
     json_write_begin(&r->w, '{');
     write_fact(&r->w, &FACT_TEXT("code", code));
     write_fact(&r->w, &FACT_TEXT("text", buf_cstr(r->text)));
+    if (r->task)
+        write_fact(&r->w, &FACT_INT("task", r->task));
     for (size_t i = 0; i < n; i++)
         write_fact(&r->w, &facts[i]);
     json_write_end(&r->w, '}');
@@ -335,6 +337,26 @@ static void add_end(struct reasons *r)
                FACT_TEXT("reason", reason), FACT_ID("failed", r->y->failed.id));
 }
 
+/* Adds why the first ready task of a running workflow or fan-out waits. */
+static void add_ready(struct reasons *r)
+{
+    const struct why *whole = r->y, *y = whole->ready;
+
+    if (!y || whole->pause.id || (!y->execution.held && !execution_is_claimable(&y->execution)))
+        return;
+    buf_addf(r->text, "%s (%lld): ", y->execution.name, (long long)y->execution.id);
+    r->y = y;
+    r->task = y->execution.id;
+    if (y->pause.id)
+        why_paused(r);
+    else if (y->execution.held)
+        add_hold(r);
+    else
+        why_claimable(r);
+    r->y = whole;
+    r->task = 0;
+}
+
 static void write_reasons(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
@@ -356,6 +378,7 @@ static void write_reasons(struct reasons *r)
         add_last_release(r);
     } else if (!kind_is_job(e->kind)) {
         why_workflow_runs(r);
+        add_ready(r);
     } else {
         why_running(r);
     }
@@ -398,7 +421,8 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
         return remote_show(p->remote, id, "/why", NULL, json, err);
     TRY(query_why(p->store, id, &y, err));
     TRY(query_workers(p->store, &workers, err));
-    if (waits_for_executor(&y.execution, &workers)) {
+    if (waits_for_executor(&y.execution, &workers) ||
+        (y.ready && waits_for_executor(&y.ready->execution, &workers))) {
         TRY(known_executors_read(p, &known, err));
         TRY(known_executors_read_past(p, &known, err));
         r.known = &known;

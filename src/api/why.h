@@ -8,6 +8,7 @@ struct reasons {
     struct json_writer w;
     struct buf *text; /* the text of the next reason */
     const struct why *y;
+    int64_t task; /* set while y is a task in the execution that the answer is about */
     const struct worker_list *workers;
     int64_t host_grace;                  /* µs */
     const struct known_executors *known; /* NULL unless no worker serves the lane of a ready job */

@@ -39,20 +39,15 @@ struct fact why_others(const struct reasons *r, const char *key)
                          .noun = &other_noun};
 }
 
-/* If none of the listed executions is running, names the `pawl why` command for the first one that
- * is ready; if none is ready, for the first one. */
+/* Names the `pawl why` command for the first of the listed executions, unless one of them is
+ * running, or the next reason explains a ready one. */
 static void add_next_command(struct reasons *r)
 {
     const struct why *y = r->y;
-    size_t i, next = y->nothers;
 
-    for (i = 0; i < y->nothers && y->others[i].status != S_RUNNING; i++)
-        if (next == y->nothers && y->others[i].status == S_READY)
-            next = i;
-    if (!y->nothers || i < y->nothers)
+    if (!y->nothers || y->others[0].status == S_RUNNING || y->ready)
         return;
-    buf_addf(r->text, "; `pawl why %lld` shows what it waits for",
-             (long long)y->others[next < y->nothers ? next : 0].id);
+    buf_addf(r->text, "; `pawl why %lld` shows what it waits for", (long long)y->others[0].id);
 }
 
 /* ---- a running workflow or fan-out ---- */

@@ -340,6 +340,10 @@ struct why {
         bool is_only; /* whether nothing else failed on the way to it */
     } failed;
 
+    /* Set for a running workflow or fan-out: the first ready execution in it, at any depth, unless
+     * one of its jobs runs on the way to it. NULL if none. */
+    struct why *ready;
+
     struct arena arena;
 };
 MUST_USE int query_why(struct store *s, int64_t id, struct why *out, struct err *err);

@@ -272,13 +272,67 @@ static int read_workflow(struct db *db, struct why_query *g, struct err *err)
     return e->kind == KIND_FOREACH && e->status == S_RUNNING ? read_items(db, g, err) : 0;
 }
 
+/* ---- the ready execution that a workflow or fan-out waits for ---- */
+
+/* Finds the child to follow among open children, which are sorted by status, running ones first.
+ * Returns the number of its row; r->n if there is none, or if a job runs. */
+static size_t child_to_follow(const struct rows *r)
+{
+    size_t found = r->n;
+
+    for (size_t i = r->n; i-- > 0;) {
+        int64_t status = rows_int(r, i, 1);
+
+        if (status == S_RUNNING && kind_is_job((int)rows_int(r, i, 3)))
+            return r->n;
+        if (status == S_RUNNING || status == S_READY)
+            found = i;
+    }
+    return found;
+}
+
+/* Follows the running workflows and fan-outs from the open children in `r` down to an execution
+ * that is ready. *id is 0 if there is none. */
+static int find_ready(struct db *db, const struct rows *children, int64_t *id, struct err *err)
+{
+    AUTO_ROWS below = ROWS_INIT;
+    const struct rows *r = children;
+    size_t i;
+
+    for (*id = 0; (i = child_to_follow(r)) < r->n; r = &below) {
+        int64_t child = rows_int(r, i, 0);
+
+        if (rows_int(r, i, 1) == S_READY) {
+            *id = child;
+            return 0;
+        }
+        TRY(ask(db, &below, err, Q_WHY_CHILDREN, child, WHY_MAX_OTHERS));
+    }
+    return 0;
+}
+
+static int why_body(struct db *db, void *arg, struct err *err);
+
+static int read_children(struct db *db, struct why_query *g, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    struct why_query ready;
+
+    TRY(ask(db, &r, err, Q_WHY_CHILDREN, g->id, WHY_MAX_OTHERS));
+    add_others(g->why, &r);
+    TRY(find_ready(db, &r, &ready.id, err));
+    if (!ready.id)
+        return 0;
+    ready.why = g->why->ready = mem_zalloc(sizeof(*ready.why));
+    return why_body(db, &ready, err); /* a ready execution has none itself */
+}
+
 /* ---- all of it ---- */
 
 static int why_body(struct db *db, void *arg, struct err *err)
 {
     struct why_query *g = arg;
     const struct execution *e = &g->why->execution;
-    AUTO_ROWS r = ROWS_INIT;
 
     why_release(g->why); /* start anew: the body may run more than once */
     TRY(read_execution(db, g, err));
@@ -289,11 +343,7 @@ static int why_body(struct db *db, void *arg, struct err *err)
                        e->id, WHY_MAX_AHEAD);
     if (e->held == HELD_LIMIT && e->held_key)
         return read_limit(db, g, err);
-    if (!kind_is_job(e->kind) && e->status == S_RUNNING) {
-        TRY(ask(db, &r, err, Q_WHY_CHILDREN, g->id, WHY_MAX_OTHERS));
-        add_others(g->why, &r);
-    }
-    return 0;
+    return !kind_is_job(e->kind) && e->status == S_RUNNING ? read_children(db, g, err) : 0;
 }
 
 int query_why(struct store *s, int64_t id, struct why *out, struct err *err)
@@ -313,6 +363,9 @@ int query_why(struct store *s, int64_t id, struct why *out, struct err *err)
 
 void why_release(struct why *w)
 {
+    if (w->ready)
+        why_release(w->ready);
+    free(w->ready);
     event_list_release(&w->events);
     arena_release(&w->arena);
     *w = (struct why){0};

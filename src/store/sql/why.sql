@@ -67,7 +67,7 @@ SELECT e.id, e.status, e.name
 
 -- The open children of an execution, running ones first.
 --: why_children(parent i64, n i64)
-SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < S_SUCCEEDED ORDER BY c.status DESC, c.id LIMIT $2
+SELECT c.id, c.status, c.name, c.kind FROM executions c WHERE c.parent = $1 AND c.status < S_SUCCEEDED ORDER BY c.status DESC, c.id LIMIT $2
 
 -- The first children of an execution that failed or timed out.
 --: why_failed(parent i64, n i64)
