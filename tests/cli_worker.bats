@@ -64,7 +64,7 @@ start_waiting_command() {
 	other=$(later -- true)
 	[[ $(p workers) == *draining* ]]
 	[[ $(p drain "$worker_id" --json) == *"\"state\":\"draining\",\"drain\":{\"since\":"*'"reason":null}}' ]]
-	[[ $(p why "$other") == *'1 of which drains and claims nothing more'* ]]
+	[[ $(p why "$other") == *'(the only one drains); start one: `pawl worker`' ]]
 	has_status "$command" running
 	kill -0 "$worker"
 	touch "$dir/go"

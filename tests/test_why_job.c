@@ -91,7 +91,9 @@ TEST(why_of_a_ready_job_names_the_missing_worker)
     register_worker(s, 5, "f", "{\"function:a\":[\"default\"],\"process\":[\"mail\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "not_served");
-    check_contains(r, 0, "lane process in queue default");
+    check_contains(r, 0,
+                   "lane process in queue default (1 is alive); start one: `pawl worker`; 1 is "
+                   "ahead of it");
     register_worker(s, 6, "f", "{\"process\":[\"mail\",\"default\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "in_line");
@@ -124,7 +126,9 @@ TEST(why_of_a_job_whose_workers_drain_says_so)
     CHECK_STR(codes(r), "not_served");
     CHECK_EQ(number(r, "alive"), 1);
     CHECK_EQ(number(r, "draining"), 1);
-    check_contains(r, 0, "(1 is alive, 1 of which drains and claims nothing more)");
+    check_contains(r, 0, "(the only one drains); start one: `pawl worker`");
+    register_worker(s, 5, "f", "{\"process\":[\"mail\"]}");
+    check_contains(why(p, id), 0, "(2 are alive, 1 of which drains); start one: `pawl worker`");
     pawl_worker_close(w);
     close_both(p, s);
 }

@@ -53,8 +53,9 @@ static struct worker_counts count_workers(const struct reasons *r)
 }
 
 /* Adds what to do: for a container job, what a worker's host needs; for a process job, the command
- * that starts a worker. */
-static void add_remedy(struct reasons *r, const struct execution *e)
+ * that starts a worker, between `before` and `after`. */
+static void add_remedy(struct reasons *r, const struct execution *e, const char *before,
+                       const char *after)
 {
     bool is_default = !strcmp(e->queue, "default");
 
@@ -63,8 +64,8 @@ static void add_remedy(struct reasons *r, const struct execution *e)
     if (strcmp(e->lane, "process") != 0 ||
         !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
         return;
-    buf_addf(r->text, " (`pawl worker%s%s`)", is_default ? "" : " --queue ",
-             is_default ? "" : e->queue);
+    buf_addf(r->text, "%s`pawl worker%s%s`%s", before, is_default ? "" : " --queue ",
+             is_default ? "" : e->queue, after);
 }
 
 void why_submission(struct reasons *r)
@@ -98,6 +99,19 @@ static void add_unknown_executor(struct reasons *r)
     WHY_REASON(r, "unknown_executor", FACT_TEXT("executor", key), FACT_TEXT("similar", best));
 }
 
+/* Adds how many workers are alive, none of which serves the job, and how many of them drain. */
+static void add_alive(struct buf *b, const struct worker_counts *c)
+{
+    if (c->draining && c->alive == 1)
+        buf_addstr(b, "the only one drains");
+    else if (c->draining == c->alive)
+        buf_addf(b, "all %lld drain", (long long)c->alive);
+    else
+        buf_addf(b, "%lld %s alive", (long long)c->alive, c->alive == 1 ? "is" : "are");
+    if (c->draining && c->draining < c->alive)
+        buf_addf(b, ", %lld of which drain%s", (long long)c->draining, c->draining == 1 ? "s" : "");
+}
+
 void why_claimable(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
@@ -108,17 +122,13 @@ void why_claimable(struct reasons *r)
         code = "no_worker";
         buf_addf(r->text, "no worker is alive: one that serves lane %s in queue %s is needed",
                  e->lane, e->queue);
-        add_remedy(r, e);
+        add_remedy(r, e, " (", ")");
     } else if (!c.serving) {
         code = "not_served";
-        buf_addf(r->text, "no live worker serves lane %s in queue %s (%lld %s alive", e->lane,
-                 e->queue, (long long)c.alive, c.alive == 1 ? "is" : "are");
-        if (c.draining)
-            buf_addf(r->text, ", %lld of which drain%s and claim%s nothing more",
-                     (long long)c.draining, c.draining == 1 ? "s" : "", c.draining == 1 ? "s" : "");
+        buf_addf(r->text, "no live worker serves lane %s in queue %s (", e->lane, e->queue);
+        add_alive(r->text, &c);
         buf_addch(r->text, ')');
-        if (strcmp(e->lane, "process") != 0)
-            add_remedy(r, e);
+        add_remedy(r, e, "; start one: ", "");
     } else {
         code = "in_line";
         buf_addf(r->text,
