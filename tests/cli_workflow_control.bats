@@ -27,8 +27,13 @@ flow() {
 	EOF
 	p worker --drain --state "$dir/state"
 	[[ $(p events "$(id_of w::ask)" --type held) == *'"message":"publish monday?"'* ]]
-	refused 2 'does not wait for an approval' p approve "$(cat "$dir/id")"
+	id=$(cat "$dir/id")
+	run p approve "$id" # two tasks wait
+	same "pawl: execution $id does not wait for an approval" "$output"
 	same "execution $(id_of w::ask): approved" "$(p approve "$(id_of w::ask)" --reason 'looks good')"
+	for decision in approve reject; do
+		refused 2 "execution $id does not wait for an approval; its task $(id_of w::no) w::no does: \`pawl $decision $(id_of w::no)\`" p $decision "$id"
+	done
 	same "execution $(id_of w::no): rejected" "$(p reject "$(id_of w::no)" --reason 'not today')"
 	p worker --drain --state "$dir/state"
 	same succeeded "$(status_of w::ask)"

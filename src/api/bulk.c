@@ -45,7 +45,7 @@ static bool may_rerun_failed(const struct found_execution *e)
     return e->kind == KIND_WORKFLOW;
 }
 
-static const struct verb verb_cancel = {op_cancel, NULL, false};
+static const struct verb verb_cancel = {op_cancel, NULL, false, NULL};
 
 static const struct bulk_action actions[] = {
     {.name = "cancel", .statuses = OPEN, .may = may_cancel, .verb = &verb_cancel, .cancels = true},

@@ -19,9 +19,28 @@ static int body(struct turn *t, void *arg, struct err *err)
     return a->verb->op(t, &a->request, 1, SLICE, &a->more, err);
 }
 
+/* For a decision about a workflow or fan-out in which exactly one task waits for an approval: adds
+ * the command that decides it. */
+static int add_approval(struct pawl *p, const struct verb *v, const struct execution *e,
+                        struct buf *b, struct err *err)
+{
+    AUTO(arena_release) struct arena arena = {0};
+    const char *name = NULL;
+    int64_t id = 0;
+
+    if (!v->decision || kind_is_job(e->kind))
+        return 0;
+    TRY(query_only_approval(p->store, e->id, &arena, &id, &name, err));
+    if (id)
+        buf_addf(b, "; its task %lld %s does: `pawl %s %lld`", (long long)id, name, v->decision,
+                 (long long)id);
+    return 0;
+}
+
 int verb_explain(struct pawl *p, const struct verb *v, const struct request *r, struct err *err)
 {
     AUTO(execution_list_release) struct execution_list one = {0};
+    AUTO_BUF text = BUF_INIT;
 
     if (r->rc != -E_INVALID)
         return query_explain_missing(p->store, r->execution, err);
@@ -29,7 +48,9 @@ int verb_explain(struct pawl *p, const struct verb *v, const struct request *r, 
     if (status_is_terminal(one.at[0].status))
         return err_set_state(err, "execution %lld has ended; its status is %s",
                              (long long)r->execution, status_text(one.at[0].status));
-    return err_set_state(err, "execution %lld %s", (long long)r->execution, v->refusal(&one.at[0]));
+    buf_addstr(&text, v->refusal(&one.at[0]));
+    TRY(add_approval(p, v, &one.at[0], &text, err));
+    return err_set_state(err, "execution %lld %s", (long long)r->execution, text.ptr);
 }
 
 static int run_slices(struct pawl *p, void *arg, struct err *err)
@@ -114,11 +135,11 @@ static const char *no_approval(const struct execution *e)
                                   : "does not wait for an approval";
 }
 
-const struct verb verb_pause = {do_pause, not_pausable, true};
-const struct verb verb_resume = {do_resume, not_resumable, true};
-const struct verb verb_skip = {do_skip, not_skippable, false};
-static const struct verb verb_approve = {do_approve, no_approval, false};
-static const struct verb verb_reject = {do_reject, no_approval, false};
+const struct verb verb_pause = {do_pause, not_pausable, true, NULL};
+const struct verb verb_resume = {do_resume, not_resumable, true, NULL};
+const struct verb verb_skip = {do_skip, not_skippable, false, NULL};
+static const struct verb verb_approve = {do_approve, no_approval, false, "approve"};
+static const struct verb verb_reject = {do_reject, no_approval, false, "reject"};
 
 /* Defines the function of pawl.h for a verb. */
 #define VERB(which)                                                                       \

@@ -14,6 +14,7 @@ struct verb {
     /* The turn must not have requests for two executions of one tree: op acts on an execution as
      * its ancestors were at the start of the turn. */
     bool one_per_tree;
+    const char *decision; /* the command that decides an approval this way; NULL if op does not */
 };
 extern const struct verb verb_pause, verb_resume, verb_skip;
 

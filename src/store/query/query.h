@@ -352,6 +352,11 @@ void why_release(struct why *w);
 /* Counts the executions that have not ended: this one and its descendants. */
 MUST_USE int query_open(struct store *s, int64_t id, int64_t *n, struct err *err);
 
+/* Finds the only execution in this subtree that waits for an approval. *id is 0 if none does, or
+ * several; *name is allocated in `arena`. */
+MUST_USE int query_only_approval(struct store *s, int64_t top, struct arena *arena, int64_t *id,
+                                 const char **name, struct err *err);
+
 /* Reads the number of attempts of an execution, and its status. */
 MUST_USE int query_attempts(struct store *s, int64_t id, int *attempts, int *status,
                             struct err *err);

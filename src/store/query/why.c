@@ -1,6 +1,7 @@
 /* why.c - collects, in one snapshot, the facts that explain the state of an execution. The layers
  * above the store turn these facts into sentences. The definition of a task is parsed on each call,
- * since calls are rare. This file also counts the open executions of a subtree, and all leases. */
+ * since calls are rare. This file also counts the
+ * open executions of a subtree, finds the one that waits for an approval, and counts all leases. */
 #include "core/graph.h"
 #include "core/workflow/model.h"
 #include "store/query/query_internal.h"
@@ -376,6 +377,19 @@ void why_release(struct why *w)
 int query_open(struct store *s, int64_t id, int64_t *n, struct err *err)
 {
     return ask_one(s, INTO(n), err, Q_QUERY_OPEN, id);
+}
+
+int query_only_approval(struct store *s, int64_t top, struct arena *arena, int64_t *id,
+                        const char **name, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    int64_t now;
+
+    *id = 0;
+    TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_APPROVALS, top, 2)));
+    if (r.n == 1)
+        rows_read(&r, 0, 0, arena, id, name);
+    return 0;
 }
 
 int query_attempts(struct store *s, int64_t id, int *attempts, int *status, struct err *err)

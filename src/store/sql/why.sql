@@ -115,6 +115,16 @@ WITH RECURSIVE tree(id, status) AS (
 )
 SELECT count(*) FROM tree WHERE status < S_SUCCEEDED
 
+-- The first n open executions of a subtree that wait for an approval.
+--: query_approvals(top i64, n i64)
+WITH RECURSIVE tree(id, status, held, name) AS (
+    SELECT id, status, held, name FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.status, c.held, c.name FROM tree t @children_of_t@
+     WHERE t.status < S_SUCCEEDED
+)
+SELECT id, name FROM tree WHERE status < S_SUCCEEDED AND held = HELD_APPROVAL ORDER BY id LIMIT $2
+
 -- The number of attempts, and the status, which shows whether the last one is running.
 --: query_attempts(execution i64)
 SELECT e.attempts, e.status FROM executions e WHERE e.id = $1
