@@ -92,8 +92,11 @@ def message_that_is_not_signed_rightly_is_refused_and_starts_nothing():
         ):
             answer = send(s, headers, body)
             assert answer.status == 401, (headers, answer.status, answer.body)
-            assert answer.json["type"] == "urn:pawl:problem:unauthorized"
-        assert send(s, good, body, "/v1/hooks/pull").status == 401
+            assert answer.json["type"] == "urn:pawl:problem:message-refused"
+            assert answer.json["title"] == "the message was refused"
+        # a webhook that does not exist is answered as a bad signature is
+        other = send(s, good, body, "/v1/hooks/pull").expect(401).json
+        assert {**other, "detail": other["detail"].replace("webhook pull", "webhook push")} == answer.json
         assert send(s, good, body, "/v1/hooks/push?tenant=other_tenant").status == 401
         assert s.get("/v1/executions?all=true").json["items"] == []
         send(s, good, body).expect(201)

@@ -59,6 +59,7 @@ void answer_header(struct request *r, const char *name, const char *fmt, ...)
 const struct problem_type problem_types[] = {
     {"invalid", "the request is not acceptable", 400},
     {"unauthorized", "a valid token is required", 401},
+    {"message-refused", "the message was refused", 401},
     {"forbidden", "the token does not allow this", 403},
     {"not-found", "there is no such thing", 404},
     {"method-not-allowed", "the path has other methods", 405},

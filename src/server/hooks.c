@@ -51,7 +51,7 @@ static void receive(struct request *r)
     if (!rc)
         answer_message(r, &m);
     else if (!m.admitted && rc == -PAWL_E_INVALID)
-        answer_problem(r, 401, "unauthorized", "%s", err.message);
+        answer_problem(r, 401, "message-refused", "%s", err.message);
     else
         answer_error(r, &err);
 }
