@@ -127,7 +127,7 @@ static uint64_t env_number(const char *name, uint64_t default_value)
 TEST_SLOW(random_workflows_end_as_the_model_predicts, 600)
 {
     /* a sanitizer checks the code, not the results: a part of the seeds covers the same code */
-    uint64_t default_count = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
+    uint64_t default_count = (strcmp(test_db(), "sqlite") ? 30u : 450u) * (test_full() ? 10u : 1u) /
                              (SANITIZED && !test_full() ? 5u : 1u);
     uint64_t one = env_number("PAWL_RANDOM_SEED", 0),
              n = env_number("PAWL_RANDOM_COUNT", default_count), i;
