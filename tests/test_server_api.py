@@ -208,11 +208,19 @@ def worker_can_be_drained_over_http():
         problem(s.post("/v1/workers/00000000000000ff/drain"), 404, "not-found", "00000000000000ff")
         problem(s.post("/v1/workers/mail/drain"), 422, "not-processable", "mail")
         assert s.get("/v1/workers").expect(200).json["items"][0]["drain"] is None
+        go = f"{s.db.dir}/go"
+        run = s.submit(yaml=f"name: busy\ntasks: {{a: {{run: 'while [ ! -e {go} ]; do sleep 0.05; done'}}}}\n")
+        end = time.monotonic() + PATIENCE
+        while s.get("/v1/workers").expect(200).json["items"][0]["leases"] == 0:  # an idle worker could exit before the answer
+            assert time.monotonic() < end
+            time.sleep(0.02)
         worker = s.post(f"/v1/workers/{id}/drain", {"reason": "new disk"}).expect(200).json["items"][0]
         assert (worker["id"], worker["state"], worker["drain"]["reason"]) == (id, "draining", "new disk"), worker
+        open(go, "w").close()
         assert process.wait(PATIENCE) == 0
         assert "asked this worker to drain: new disk" in process.stderr.read()
         assert s.get("/v1/workers").expect(200).json["items"] == []
+        assert s.get(f"/v1/executions/{run}").expect(200).json["status"] == "succeeded"
 
 
 @test
